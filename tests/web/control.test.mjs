@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import * as control from '../../web/page/control.js';
+import {problemOf} from '../../web/page/session.js';
 import * as statuses from './statuses.mjs';
 
 const [model, home] = statuses.busy().server.models;
@@ -39,8 +40,8 @@ test('plans say what is before and after', () => {
 });
 
 test('errors are told as the server tells them', () => {
-  assert.equal(control.problemOf(409, '{"code":10,"message":"change is 13"}'), 'change is 13');
-  assert.equal(control.problemOf(400, '{"error":{"message":"no"}}'), 'no');
-  assert.equal(control.problemOf(413, 'too large\n'), 'too large');
-  assert.match(control.problemOf(502, ''), /502/);
+  assert.equal(problemOf(409, '{"code":10,"message":"change is 13"}'), 'change is 13');
+  assert.equal(problemOf(400, '{"error":{"message":"no"}}'), 'no');
+  assert.equal(problemOf(413, 'too large\n'), 'too large');
+  assert.match(problemOf(502, ''), /502/);
 });

@@ -14,6 +14,8 @@ export class FakeServer {
   asked = [];        // Paths with queries, in order.
   changes = [];      // {body, authorization} of each POST to /v1/models/change.
   answer = {code: 200, body: {}};  // To these.
+  listAnswer = {code: 200, body: {}};  // To POST /v1/models/list.
+  listed = [];       // The authorization of each of them.
   isSilent = false;  // Connections are closed without an answer.
 
   static async start() {
@@ -39,6 +41,10 @@ export class FakeServer {
     response.setHeader('x-content-type-options', 'nosniff');
     if (pathname === '/status.json') return this.sendStatus(request, response);
     if (pathname === '/v1/models/change') return this.takeChange(request, response);
+    if (pathname === '/v1/models/list') {
+      this.listed.push(request.headers.authorization);
+      return send(response, this.listAnswer);
+    }
     try {
       const name = pathname === '/' ? 'index.html' : pathname.slice(1);
       const bytes = await readFile(join(folder, name));
@@ -62,8 +68,12 @@ export class FakeServer {
     for await (const part of request) text += part;
     this.changes.push({method: request.method, body: JSON.parse(text),
       authorization: request.headers.authorization});
-    response.statusCode = this.answer.code;
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(this.answer.body));
+    send(response, this.answer);
   }
+}
+
+function send(response, {code, body}) {
+  response.statusCode = code;
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify(body));
 }

@@ -1,9 +1,12 @@
-// The page in a browser, against a server that says what the test wants.
+// The page in a browser, against a server that says what the test wants. Without
+// SORTITION_LONG only the most important of it.
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {FakeServer} from './fake_server.mjs';
 import * as checks from './page_checks.mjs';
 import * as statuses from './statuses.mjs';
+
+const long = {skip: process.env.SORTITION_LONG !== '1' && 'takes long, set SORTITION_LONG=1'};
 
 let browser;
 let fake;
@@ -21,7 +24,8 @@ after(async () => {
 let last = null;
 async function show(status, view, options) {
   await last?.context().close();
-  Object.assign(fake, {status, asked: [], changes: [], isSilent: false, answer: {code: 200, body: {}}});
+  Object.assign(fake, {status, asked: [], changes: [], listed: [], isSilent: false,
+    answer: {code: 200, body: {}}, listAnswer: {code: 200, body: {}}});
   last = await checks.open(browser, fake.url, view, options);
   return last;
 }
@@ -33,8 +37,10 @@ const shown = {
 };
 for (const [name, [make, numCharts]] of Object.entries(shown)) {
   // All views of what most people see; of the rest, each width and each colours.
-  for (const view of ['fresh', 'busy'].includes(name) ? checks.views : [checks.views[0], checks.views[3]]) {
-    test(`${name} at ${view.name} is quiet, accessible, drawn, and fits`, async () => {
+  const views = ['fresh', 'busy'].includes(name) ? checks.views : [checks.views[0], checks.views[3]];
+  for (const view of views) {
+    const isShort = ['fresh', 'busy', 'hostile'].includes(name) && view === views.at(-1);
+    test(`${name} at ${view.name} is quiet, accessible, drawn, and fits`, isShort ? {} : long, async () => {
       const page = await show(make(), view);
       await checks.fitsItsWidth(page);
       await checks.hasCharts(page, numCharts);
@@ -45,7 +51,7 @@ for (const [name, [make, numCharts]] of Object.entries(shown)) {
   }
 }
 
-test('the page fits windows of every width', async () => {
+test('the page fits windows of every width', long, async () => {
   const page = await show(statuses.busy());
   for (const width of [320, 480, 640, 720, 800, 864, 880, 960, 1100, 1216, 1300, 1920]) {
     await page.setViewportSize({width, height: 900});
@@ -53,14 +59,14 @@ test('the page fits windows of every width', async () => {
   }
 });
 
-test('hostile texts stay texts', async () => {
+test('hostile texts stay texts', long, async () => {
   const page = await show(statuses.hostile());
   assert.match(await page.title(), /^Sortition/);
   assert.equal(await page.locator('main img, main script').count(), 0);
   assert.ok(await page.getByText('<img src=x onerror=').count() > 5);
 });
 
-test('numbers move when the status moves, and nothing else is lost', async () => {
+test('numbers move when the status moves, and nothing else is lost', long, async () => {
   const status = statuses.busy();
   const page = await show(() => status);
   const focused = page.getByRole('button', {name: 'Split … answers'});
@@ -74,7 +80,7 @@ test('numbers move when the status moves, and nothing else is lost', async () =>
   await page.getByText('version 5 lost clicks on phones').waitFor();
 });
 
-test('charts follow the history', async () => {
+test('charts follow the history', long, async () => {
   const status = statuses.busy();
   const page = await show(() => status);
   const line = page.locator('.chart .plot path.line').first();
@@ -87,7 +93,7 @@ test('charts follow the history', async () => {
   assert.ok(polls.filter((path) => path.includes('history=0')).length >= polls.length / 2, `${polls}`);
 });
 
-test('a server that falls silent is told, and when it is back', async () => {
+test('a server that falls silent is told, and when it is back', long, async () => {
   const page = await show(statuses.busy());
   fake.isSilent = true;
   await page.getByText('No answer since').waitFor();
@@ -97,7 +103,7 @@ test('a server that falls silent is told, and when it is back', async () => {
   await page.getByText('No answer since').waitFor({state: 'detached'});
 });
 
-test('what matters is said aloud', async () => {
+test('what matters is said aloud', long, async () => {
   const status = statuses.busy();
   const page = await show(() => status);
   assert.equal(await page.getByRole('status').textContent(), '');
@@ -106,7 +112,7 @@ test('what matters is said aloud', async () => {
   assert.match(await page.title(), /^Not ready/);
 });
 
-test('a chart is read by keyboard', async () => {
+test('a chart is read by keyboard', long, async () => {
   const page = await show(statuses.busy());
   const plot = page.getByRole('slider', {name: /Reward of answers/});
   await plot.focus();
@@ -121,7 +127,7 @@ test('a chart is read by keyboard', async () => {
   assert.equal(await plot.getAttribute('aria-valuetext'), latest);
 });
 
-test('a chart is read by pointer, and has a table', async () => {
+test('a chart is read by pointer, and has a table', long, async () => {
   const page = await show(statuses.busy());
   const chart = page.locator('.chart', {hasText: 'Reward of answers'});
   const box = await chart.locator('.plot').boundingBox();
@@ -133,7 +139,7 @@ test('a chart is read by pointer, and has a table', async () => {
   assert.equal(await rows.count(), 61);  // One a minute, and the header.
 });
 
-test('colours are chosen by the reader and stay chosen', async () => {
+test('colours are chosen by the reader and stay chosen', long, async () => {
   const page = await show(statuses.busy(), checks.views[2]);
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await paper();
@@ -147,7 +153,7 @@ test('colours are chosen by the reader and stay chosen', async () => {
   assert.equal(await paper(), light);
 });
 
-test('a rollback asks first, and sends nothing when it is cancelled', async () => {
+test('a rollback asks first, and sends nothing when it is cancelled', long, async () => {
   const page = await show(statuses.busy());
   const button = page.getByRole('button', {name: 'Roll back … home'});
   for (const cancel of ['Escape', 'button']) {
@@ -185,7 +191,7 @@ test('a rollback sends exactly what was said, by keyboard alone', async () => {
   assert.equal(await page.getByRole('dialog').count(), 0);
 });
 
-test('what the server refuses is shown in its words', async () => {
+test('what the server refuses is shown in its words', long, async () => {
   const page = await show(statuses.busy());
   fake.answer = {code: 409, body: {code: 10, message: 'expected_change is 12: the store is at 13'}};
   await page.getByRole('button', {name: 'Pin … version 6 of answers'}).click();
@@ -196,7 +202,7 @@ test('what the server refuses is shown in its words', async () => {
       {model: 'answers', reason: 'it was better', expected_change: '12', pin: {version: '6'}});
 });
 
-test('a split adds up before it is sent', async () => {
+test('a split adds up before it is sent', long, async () => {
   const page = await show(statuses.busy());
   await page.getByRole('button', {name: 'Split … answers'}).click();
   const dialog = page.getByRole('dialog');
@@ -214,7 +220,7 @@ test('a split adds up before it is sent', async () => {
     set_split: {arms: [{version: '6', parts: 1000}, {version: '8', parts: 1250}]}});
 });
 
-test('where tokens are needed, one signs in; the token is in no address', async () => {
+test('where tokens are needed, one signs in; the token is in no address', long, async () => {
   const status = statuses.busy();
   status.server.needs_token = true;
   const page = await show(status);
@@ -234,7 +240,42 @@ test('where tokens are needed, one signs in; the token is in no address', async 
   await page.getByRole('button', {name: 'Sign in'}).waitFor();
 });
 
-test('a port without control offers no change', async () => {
+test('a wrong token is told at once, and not kept', long, async () => {
+  const status = statuses.busy();
+  status.server.needs_token = true;
+  const page = await show(status);
+  await page.getByRole('button', {name: 'Sign in'}).click();
+  const dialog = page.getByRole('dialog', {name: 'Sign in'});
+  for (const [code, message] of [[401, 'the token is unknown'], [403, 'the caller is no admin'],
+    [503, 'the server drains']]) {
+    fake.listAnswer = {code, body: {code: 16, message}};
+    await dialog.getByLabel('Token').fill(`token-${code}`);
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').filter({hasText: message}).waitFor();
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  }
+  await checks.isAccessible(page);
+  await checks.picture(page, 'sign_in');
+  fake.listAnswer = {code: 200, body: {models: []}};
+  await dialog.getByLabel('Token').fill('good-token');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', {name: 'Sign out'}).waitFor();
+  assert.deepEqual(fake.listed, ['401', '403', '503'].map((code) => `Bearer token-${code}`)
+      .concat('Bearer good-token'));
+  assert.deepEqual(fake.changes, []);
+});
+
+test('where orders are interleaved, the page says who tells what users prefer', long, async () => {
+  const status = statuses.busy();
+  const home = status.server.models[1];
+  home.serving.interleave = {version: '1', parts: 1000, method: 'TEAM_DRAFT'};
+  const page = await show(status);
+  const note = page.locator('#policies').getByText('interleaved with version 1');
+  assert.match(await note.textContent(), /sortition-trainer ope tells/);
+  assert.equal(await note.count(), 1);
+});
+
+test('a port without control offers no change', long, async () => {
   const status = statuses.busy();
   status.server.has_control = false;
   const page = await show(status);
@@ -242,14 +283,14 @@ test('a port without control offers no change', async () => {
   assert.equal(await page.getByRole('button', {name: /Pin|Roll back|Split|Sign in/}).count(), 0);
 });
 
-test('a newcomer sees the first call with the real address', async () => {
+test('a newcomer sees the first call with the real address', long, async () => {
   const page = await show(statuses.fresh());
   const first = page.locator('#first');
   assert.match(await first.locator('pre').first().textContent(), new RegExp(`^curl -s ${fake.url}/v1/rank `));
   assert.match(await first.locator('[aria-current=step]').textContent(), /Ask for an answer/);
 });
 
-test('the page prints in light colours, without buttons', async () => {
+test('the page prints in light colours, without buttons', long, async () => {
   const page = await show(statuses.busy(), checks.views[3]);
   await page.getByLabel('Colours').selectOption('dark');
   await page.emulateMedia({media: 'print'});
@@ -259,7 +300,7 @@ test('the page prints in light colours, without buttons', async () => {
   await checks.picture(page, 'print');
 });
 
-test('the way to the content is one key away', async () => {
+test('the way to the content is one key away', long, async () => {
   const page = await show(statuses.busy());
   await page.keyboard.press('Tab');
   const skip = page.getByRole('link', {name: 'Skip to the content'});

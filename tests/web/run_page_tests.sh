@@ -10,7 +10,10 @@ Installs playwright-core and axe-core into FOLDER, at the versions of package-lo
 runs page.test.mjs, or the files named. Pictures of the page are left in FOLDER/pictures.
 Prints "skipped:" and why where there is no node, npm or chromium, or npm cannot install.
 
-real_page.test.mjs takes the address of a process that runs: PAGE_URL=http://127.0.0.1:8503
+SORTITION_LONG=1 runs all of page.test.mjs. real_page.test.mjs takes the address of a
+process that runs: PAGE_URL=http://127.0.0.1:8503. pictures.test.mjs takes the folder of
+the programs: PAGE_PROGRAMS=build/dev/bin, and with UPDATE_PICTURES=1 makes docs/pictures
+anew.
 TEXT
 }
 
@@ -36,5 +39,6 @@ if ! cmp -s "$sources/package-lock.json" "$folder/installed.json"; then
 fi
 
 export PAGE_MODULES=$folder PAGE_BROWSER=$browser PAGE_PICTURES=$folder/pictures
+[ -z "${PAGE_PROGRAMS:-}" ] || PAGE_PROGRAMS=$(cd "$PAGE_PROGRAMS" && pwd)
 cd "$sources"
 "$node" --test "$@"

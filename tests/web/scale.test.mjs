@@ -27,6 +27,7 @@ test('ticks are round, ascending and inside', () => {
 test('ticks of bytes are whole in their unit', () => {
   const mebi = 1024 ** 2;
   assert.deepEqual(scales.byteTicks(0, 3 * mebi, 4), [0, mebi, 2 * mebi, 3 * mebi]);
+  assert.deepEqual(scales.byteTicks(0, 1, 4), [0, 1]);
 });
 
 test('ticks end, however close or far apart the ends are', () => {

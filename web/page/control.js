@@ -3,7 +3,7 @@
 import {el, patch} from './dom.js';
 import {places, toCount} from './format.js';
 import {rollbackTarget, shares, versionName} from './judge.js';
-import {authorization, signOut} from './session.js';
+import {call} from './session.js';
 import {facts} from './tables.js';
 
 const whole = 10000;  // Places of traffic.
@@ -30,25 +30,6 @@ export function parsePlaces(text) {
   const parts = Number(text) * 100;
   const rounded = Math.round(parts);
   return parts >= 0 && parts <= whole && Math.abs(parts - rounded) < 1e-6 ? rounded : NaN;
-}
-
-// Returns what the server says of an answer that is no success.
-export function problemOf(code, text) {
-  try {
-    const {message, error} = JSON.parse(text);
-    return message ?? error?.message ?? error ?? text;
-  } catch {
-    return text.trim() || `The server answered with code ${code} and says no more.`;
-  }
-}
-
-async function send(request) {
-  const answer = await fetch('/v1/models/change', {method: 'POST', body: JSON.stringify(request),
-    headers: {'content-type': 'application/json', ...authorization()}});
-  const text = await answer.text();
-  if (answer.ok) return JSON.parse(text);
-  if (answer.status === 401) signOut();
-  throw new Error(problemOf(answer.status, text));
 }
 
 // The version that serves, with how it came to.
@@ -169,7 +150,7 @@ function openDialog(model, title, verb, {body, change, problem = () => '', done}
     error = '';
     refresh();
     try {
-      const answer = await send(changeRequest(model, reason, change()));
+      const answer = await call('/v1/models/change', changeRequest(model, reason, change()));
       dialog.close();
       done(answer);
     } catch (thrown) {

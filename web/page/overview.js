@@ -90,7 +90,15 @@ function modelValues({model, policies: each}, status) {
   return el('div', {key: model, class: 'model-values'},
       el('h3', {}, el('bdi', {}, model)),
       table(`Policies of ${model}`, columns.map((column) => column.name === 'Interval' ?
-        {name: axisPicture(axis), label: 'Interval'} : column), rows, {class: 'policies'}));
+        {name: axisPicture(axis), label: 'Interval'} : column), rows, {class: 'policies'}),
+      interleaving(model, status));
+}
+
+// Who filled a rank follows from models alone, which the trainer reads.
+function interleaving(model, status) {
+  const given = (status.server?.models ?? []).find(({name}) => name === model)?.serving?.interleave;
+  return given && el('p', {class: 'note'}, `Some orders are interleaved with ${versionName(given.version)}. ` +
+      'Which of the two users prefer, ', el('code', {}, 'sortition-trainer ope'), ' tells from the log.');
 }
 
 function rewardCharts(model, status, refresh) {
@@ -113,7 +121,7 @@ function intervalAxis(estimates, reference) {
   if (numbers.length === 0) return null;
   const [low, high] = range(numbers, false);
   const x = scale(low, high, 8, 212);
-  return {x, marks: ticks(low, high, 3), reference: reference ? x(reference.value) : NaN};
+  return {x, marks: ticks(low, high, 4), reference: reference ? x(reference.value) : NaN};
 }
 
 function axisPicture(axis) {

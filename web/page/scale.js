@@ -23,10 +23,11 @@ export function ticks(low, high, wanted) {
 }
 
 // Returns round sizes in bytes: multiples of the unit in which the largest one is
-// written.
+// written, and none within a byte.
 export function byteTicks(low, high, wanted) {
   const unit = 1024 ** Math.max(0, Math.floor(Math.log2(high) / 10));
-  return ticks(low / unit, high / unit, wanted).map((each) => each * unit);
+  return ticks(low / unit, high / unit, wanted).filter((each) => unit > 1 || Number.isInteger(each))
+      .map((each) => each * unit);
 }
 
 // Returns round times of the reader's clock in [from, to], microseconds, at most

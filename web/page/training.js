@@ -29,7 +29,9 @@ export function trainingsOf(model, status, nowUs) {
     rows, {class: 'trainings'}),
     el('p', {class: 'note', key: 'looks'},
         looks > 0 && `The test part was looked at ${looks === 1 ? 'once' : `${count(looks)} times`}: `,
-        looks > 0 && el('code', {}, `${model.name}/looks.jsonl`), looks > 0 && '. ', 'A report on one version:',
+        looks > 0 && ['the store has the ledger ', el('code', {}, `${model.name}/looks.jsonl`), '. '],
+        'Reports are files: ', el('code', {}, 'sortition-trainer train'), ' writes one with ',
+        el('code', {}, '--report=FILE'), `; this judges ${versionName(judged[0].version)} by the log, on a page:`,
         el('code', {class: 'command'}, `sortition-trainer ope --model_store=STORE --model=${model.name} ` +
             `--tuples=${status.sidecar?.tuple_dir || 'TUPLES'} ` +
             `--policies=version:${judged[0].version} --page=report.html`)),
