@@ -32,7 +32,8 @@ export class FakeServer {
   }
 
   async handle(request, response) {
-    const {pathname} = new URL(request.url, this.url);
+    // A proxy may serve the page at a path of its own.
+    const pathname = new URL(request.url, this.url).pathname.replace(/^\/below/, '');
     this.asked.push(request.url);
     if (this.isSilent && pathname === '/status.json') return request.socket.destroy();
     // As the real server has it.

@@ -96,11 +96,11 @@ test('charts follow the history', long, async () => {
 test('a server that falls silent is told, and when it is back', long, async () => {
   const page = await show(statuses.busy());
   fake.isSilent = true;
-  await page.getByText('No answer since').waitFor();
+  await page.getByText('No answer; the last one came').waitFor();
   assert.equal(await page.getByRole('status').textContent(), 'No answer from the server.');
   await page.getByText('3,864,020 records').first().waitFor();
   fake.isSilent = false;
-  await page.getByText('No answer since').waitFor({state: 'detached'});
+  await page.getByText('No answer; the last one came').waitFor({state: 'detached'});
 });
 
 test('what matters is said aloud', long, async () => {
@@ -281,6 +281,35 @@ test('a port without control offers no change', long, async () => {
   const page = await show(status);
   await page.getByText('on the control port').waitFor();
   assert.equal(await page.getByRole('button', {name: /Pin|Roll back|Split|Sign in/}).count(), 0);
+});
+
+test('behind a proxy the page lives below a path', async () => {
+  await show(statuses.fresh());
+  await last.context().close();
+  last = await checks.open(browser, `${fake.url}/below`);
+  const first = last.locator('#first pre').first();
+  assert.match(await first.textContent(), new RegExp(`^curl -s ${fake.url}/below/v1/rank `));
+  checks.isQuiet(last);
+});
+
+test('without storage a token lasts as long as the page', async () => {
+  const status = statuses.busy();
+  status.server.needs_token = true;
+  await show(status);
+  await last.addInitScript(() => {
+    for (const storage of ['localStorage', 'sessionStorage']) {
+      Object.defineProperty(window, storage, {get() {
+        throw new DOMException('Access is denied for this document.', 'SecurityError');
+      }});
+    }
+  });
+  await last.reload();
+  await last.getByLabel('Colours').selectOption('dark');
+  await last.getByRole('button', {name: 'Sign in'}).first().click();
+  await last.getByRole('dialog').getByLabel('Token').fill('good-token');
+  await last.keyboard.press('Enter');
+  await last.getByRole('button', {name: 'Sign out'}).waitFor();
+  checks.isQuiet(last);
 });
 
 test('a newcomer sees the first call with the real address', long, async () => {

@@ -7,6 +7,7 @@ import {modelSection} from './models.js';
 import {overview, values} from './overview.js';
 import {callSection, logSection, processSection, warningSection} from './service.js';
 import {authorization, isSignedIn, signIn, signOut} from './session.js';
+import {keep} from './storage.js';
 
 const pauseMs = 2000;
 const patienceMs = 10000;
@@ -23,7 +24,7 @@ async function poll() {
   clearTimeout(timer);
   const isWhole = polls % pollsPerHistory === 0;
   try {
-    const answer = await fetch(isWhole ? '/status.json' : '/status.json?history=0',
+    const answer = await fetch(isWhole ? 'status.json' : 'status.json?history=0',
         {signal: AbortSignal.timeout(patienceMs), cache: 'no-store', headers: authorization()});
     if (!answer.ok) {
       throw Object.assign(new Error(`the answer has code ${answer.status}`), {code: answer.status});
@@ -117,8 +118,8 @@ function trouble() {
   if (!failure) return null;
   const since = performance.now() - failure.sinceMs;
   const wall = (Date.now() - since) * 1000;
-  return el('p', {class: 'problem'}, 'No answer since ', el('time', {title: absolute(wall)},
-      ago(wall, Date.now() * 1000)), `: ${failure.text}.`,
+  return el('p', {class: 'problem'}, 'No answer; the last one came ', el('time', {title: absolute(wall)},
+      ago(wall, Date.now() * 1000)), `: ${failure.text.replace(/\.$/, '')}.`,
   status && ' What follows is what was known then.');
 }
 
@@ -127,11 +128,10 @@ theme.value = document.documentElement.dataset.theme ?? '';
 theme.onchange = () => {
   if (theme.value) {
     document.documentElement.dataset.theme = theme.value;
-    localStorage.setItem('theme', theme.value);
   } else {
     delete document.documentElement.dataset.theme;
-    localStorage.removeItem('theme');
   }
+  keep('localStorage', 'theme', theme.value);
 };
 
 document.addEventListener('visibilitychange', () => {

@@ -150,7 +150,7 @@ function openDialog(model, title, verb, {body, change, problem = () => '', done}
     error = '';
     refresh();
     try {
-      const answer = await call('/v1/models/change', changeRequest(model, reason, change()));
+      const answer = await call('v1/models/change', changeRequest(model, reason, change()));
       dialog.close();
       done(answer);
     } catch (thrown) {

@@ -38,7 +38,7 @@ export function firstSteps(status) {
   if (!done) return null;
   const steps = Object.keys(done);
   const next = steps.find((step) => !done[step]);
-  const lines = commands(location.origin, status.server, status.sidecar?.tuple_dir);
+  const lines = commands(new URL('.', location).href.replace(/\/$/, ''), status.server, status.sidecar?.tuple_dir);
   return section('first', 'First steps', el('ol', {class: 'steps'}, steps.map((step) => {
     const isDone = done[step];
     return el('li', {key: step, class: isDone ? 'done' : step === next ? 'next' : 'later',

@@ -76,8 +76,7 @@ function modelValues({model, policies: each}, status) {
     const abstained = decisions > 0 ? toCount(decided.abstentions) / decisions :
       toCount(worth?.abstentions) / toCount(worth?.tuples);
     return {key: version, cells: [
-      [el('span', {class: 'version'}, versionName(version)), uses.map((use) => [' ', useChip(use)]),
-        preference(worth)],
+      [el('span', {class: 'version'}, versionName(version)), uses.map((use) => [' ', useChip(use)])],
       withInterval(rewards[i], none, decimals),
       intervalPicture(axis, rewards[i]),
       worth ? count(toCount(worth.tuples)) : '–',
@@ -107,11 +106,6 @@ function rewardCharts(model, status, refresh) {
       `${model}-`);
   return reward.map((chart) => timeChart({...chart, title: `Reward of ${model}`,
     events: changesOf(found ?? {})}, refresh));
-}
-
-function preference(worth) {
-  const given = toEstimate(worth?.interleaved_preference);
-  return given && el('p', {class: 'note'}, 'Preferred, where interleaved, by ', withInterval(given));
 }
 
 // Returns the axis that the intervals of one model share, or null without any.

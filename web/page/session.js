@@ -1,19 +1,27 @@
 // The bearer token of somebody who is signed in, and calls in that name. The
 // token is kept for this tab, sent in a header, never part of an address.
 import {el, patch} from './dom.js';
+import {keep, stored} from './storage.js';
 
 const name = 'token';
 
+let kept = stored('sessionStorage', name);
+
 export function isSignedIn() {
-  return Boolean(sessionStorage.getItem(name));
+  return kept !== '';
 }
 
 export function signOut() {
-  sessionStorage.removeItem(name);
+  setToken('');
+}
+
+function setToken(token) {
+  kept = token;
+  keep('sessionStorage', name, token);
 }
 
 // Returns the headers that say who asks.
-export function authorization(token = sessionStorage.getItem(name)) {
+export function authorization(token = kept) {
   return token ? {authorization: `Bearer ${token}`} : {};
 }
 
@@ -46,7 +54,7 @@ const withoutCall = [404, 405, 501];
 // needs that role and changes nothing.
 async function check(token) {
   try {
-    await call('/v1/models/list', {}, authorization(token));
+    await call('v1/models/list', {}, authorization(token));
   } catch (error) {
     if (!withoutCall.includes(error.code)) throw error;
   }
@@ -69,7 +77,7 @@ export function signIn(done) {
     try {
       await check(token);
       if (dialog.open) {
-        sessionStorage.setItem(name, token);
+        setToken(token);
         dialog.close();
         done();
       }
