@@ -39,7 +39,7 @@ export class Visitors {
 
   // `rate` in [0, mostPerSecond].
   setRate(rate) {
-    if (!(rate >= 0 && rate <= mostPerSecond)) {
+    if (!Number.isFinite(rate) || rate < 0 || rate > mostPerSecond) {
       throw new RangeError(`rate is ${rate}, must be in [0, ${mostPerSecond}]`);
     }
     this.rate = rate;
