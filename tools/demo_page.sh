@@ -23,7 +23,7 @@ start_page() {
 
 # Trains as soon as there are enough tuples, again with twice as many if the gate says no.
 learn() {
-  local wanted=3000 code
+  local wanted=2000 code
   while true; do
     wait_for 600 "$wanted complete tuples" has_tuples "$wanted"
     code=0

@@ -3,6 +3,7 @@
 const byId = (id) => document.getElementById(id);
 const shortTime = new Intl.DateTimeFormat(undefined, {timeStyle: 'medium'});
 const seenAfterMs = 500;  // So long a result must be in view to be seen.
+const reportAfterMs = 100;
 const mostLines = 20;     // Of the log.
 
 let decision = null;  // Of the results that are shown.
@@ -68,8 +69,8 @@ async function search() {
   byId('found').hidden = false;
   say(`${answer.results.length} sentences for “${answer.question}”`);
   showDecision(answer);
-  log('Decision', `drawn and logged before it was answered`, answer.call);
-  for (const item of byId('results').children) observer.observe(item);
+  log('Decision', 'drawn, and logged before it was answered', answer.call);
+  observeResults();
 }
 
 function resultItem({sentence, probability}, rank) {
@@ -113,22 +114,30 @@ const observer = new IntersectionObserver((entries) => {
     const rank = Number(target.dataset.rank);
     clearTimeout(decision.timers.get(rank));
     if (!isIntersecting || rank < decision.seen) continue;
-    decision.timers.set(rank, setTimeout(() => {
-      decision.seen = Math.max(decision.seen, rank + 1);
-      // Once for all that were seen at the same moment.
-      queueMicrotask(() => attempt(reportSeen));
-    }, seenAfterMs));
+    decision.timers.set(rank, setTimeout(() => noteSeen(rank), seenAfterMs));
   }
 }, {threshold: 0.5});
 
+function observeResults() {
+  for (const item of byId('results').children) observer.observe(item);
+}
+
+function noteSeen(rank) {
+  if (document.hidden) return;
+  decision.seen = Math.max(decision.seen, rank + 1);
+  // One report for all that were seen at about the same time.
+  clearTimeout(decision.timers.get('report'));
+  decision.timers.set('report', setTimeout(() => attempt(reportSeen), reportAfterMs));
+}
+
 async function reportSeen() {
-  if (!decision || decision.seen <= decision.said || document.hidden) return;
+  if (decision.seen <= decision.said) return;
   decision.said = decision.seen;
   const {call} = await post('/api/seen', {decision_id: decision.id, seen_ranks: decision.seen});
   log('Shown', `${decision.said} ranks were in view`, call);
 }
 
-// The results make way for others, or the page is left.
+// The results make way for others.
 function forgetDecision() {
   observer.disconnect();
   for (const timer of decision?.timers.values() ?? []) clearTimeout(timer);
@@ -194,5 +203,10 @@ byId('question').oninput = () => attempt(suggest);
 byId('rate').oninput = () => { byId('wanted').textContent = byId('rate').value; };
 byId('rate').onchange = () => attempt(async () =>
   showVisitors(await post('/api/visitors', {rate: Number(byId('rate').value)})));
+// What was in view while nobody could see it counts from now on.
+document.onvisibilitychange = () => {
+  observer.disconnect();
+  if (!document.hidden) observeResults();
+};
 setInterval(look, 2000);
 look();
