@@ -78,7 +78,7 @@ function resultItem({sentence, probability}, rank) {
     attempt(() => click(button, rank))}, sentence);
   return element('li', {'data-rank': rank}, element('span', {class: 'rank'}, String(rank + 1)), button,
       element('span', {class: 'chance'}, `drawn with probability ${percent(probability)}` +
-          (rank > 0 ? ' of those left' : '')));
+          (rank > 0 ? ' among those left' : '')));
 }
 
 function percent(share) {

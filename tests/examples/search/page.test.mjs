@@ -87,13 +87,13 @@ test('a click, a thumb and what came into view are reported', async () => {
   assert.equal(seen().at(-1), 10);
 
   await page.locator('#results button').nth(2).click();
-  await page.getByRole('button', {name: 'No', exact: true}).click();
+  await page.getByRole('button', {name: 'Thumbs down'}).click();
   await page.locator('#log').getByText('loss 1 for the whole page').waitFor();
   const id = fake.bodies('/v1/rank')[0].context.decision_id;
   assert.deepEqual(fake.bodies('/v1/feedback').map(({feedback}) => feedback[0]), [
     {feedback_id: `${id}-click-2`, decision_id: id, reward: 1, rank: 2},
     {feedback_id: `${id}-thumb`, decision_id: id, loss: 1}]);
-  assert.ok(await page.getByRole('button', {name: 'Yes', exact: true}).isDisabled());
+  assert.ok(await page.getByRole('button', {name: 'Thumbs up'}).isDisabled());
   assert.match(await page.locator('#decision').textContent(), new RegExp(`${id}.*one of 8 cases`));
   checks.isQuiet(page);
 });
