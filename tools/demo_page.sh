@@ -68,7 +68,7 @@ stopped=false
 trap 'stopped=true' INT TERM
 until=$((SECONDS + ${seconds:-1000000000}))
 until $stopped || [ $SECONDS -ge $until ]; do
-  look 1 || true
+  look 1 2>/dev/null || true
   sleep 1 || true
 done
 

@@ -143,7 +143,10 @@ def worths(status):
 def save_status(url, path):
     with urllib.request.urlopen(f"{url}/status.json?history=0", timeout=5) as reply:
         status = reply.read()
-    path.write_bytes(status)
+    # Whole or not at all: Ctrl-C may come at any time.
+    draft = path.with_suffix(".draft")
+    draft.write_bytes(status)
+    draft.replace(path)
     return json.loads(status)
 
 
