@@ -26,10 +26,17 @@ logged twice.
                    half a record at the end of the log, and restart them
   --rollout        instead of a swap: the new version takes over from a tenth of the users
                    on; then a worse one is published and goes back by itself
+  --page           instead of all that: a search page (examples/search, needs node) whose
+                   simulated visitors, and you, teach a first model while the status page
+                   shows their reward; until Ctrl-C. --data FILE: a .tsv
+  --seconds N      with --page: end N seconds after the first rewards of the new model; the
+                   exit status is not 0 if the reward did not rise
+  --bin DIR        the programs (default build/release/bin)
 TEXT
 }
 
 data='' features='' action=select dir=build/demo decisions='' chaos=false rollout=false
+page=false seconds='' bin=build/release/bin
 while [ $# -gt 0 ]; do
   case $1 in
     --data) data=$2 && shift ;;
@@ -39,6 +46,9 @@ while [ $# -gt 0 ]; do
     --decisions) decisions=$2 && shift ;;
     --chaos) chaos=true ;;
     --rollout) rollout=true ;;
+    --page) page=true ;;
+    --seconds) seconds=$2 && shift ;;
+    --bin) bin=$2 && shift ;;
     --help | -h) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
   esac
@@ -51,8 +61,9 @@ case $data in
 esac
 : "${decisions:=$([ -n "$features" ] && echo 20000 || echo 40000)}"
 ! $chaos || ! $rollout || { echo 'demo: --chaos and --rollout do not go together' >&2 && exit 2; }
+[[ ${seconds:-1} =~ ^[1-9][0-9]{0,5}$ ]] ||
+  { echo "demo: --seconds is $seconds, must be in [1, 999999]" >&2 && exit 2; }
 
-bin=build/release/bin
 source tools/demo_common.sh
 trap stop_all EXIT
 # Kills both processes under load, leaves the log as a machine that goes down would, and
@@ -82,6 +93,11 @@ serve_first_version() {
     simulate 1 "$decisions" before
   fi
 }
+
+if $page; then
+  source tools/demo_page.sh
+  exit
+fi
 
 began=$SECONDS
 prepare_dir

@@ -9,7 +9,8 @@ stop_all() {
   for pid in $load_pid $server_pid $sidecar_pid; do
     kill "$pid" 2>/dev/null || true
   done
-  if [ "$status" -ne 0 ] && [ -d "$dir/logs" ]; then
+  # 130: Ctrl-C.
+  if [ "$status" -ne 0 ] && [ "$status" -ne 130 ] && [ -d "$dir/logs" ]; then
     echo "demo failed; the last lines of the processes:" >&2
     tail -n 5 "$dir"/logs/*.log >&2 || true
   fi
@@ -35,23 +36,31 @@ wait_for() {
 }
 
 # The server writes the port file once it serves. After a kill -9 it takes the same port
-# again, so that the load finds its server.
+# again, so that the load finds its server. start_server [OPTION ...]
 server_port=0
 start_server() {
   rm -f "$dir/server.port"
   "$bin/sortition-server" --listen="127.0.0.1:$server_port" \
     --metrics_listen=127.0.0.1:0 --http.listen=127.0.0.1:0 --model_store="$dir/models" \
     --spool.dir="$dir/spool" --spool.segment_seconds=1 --poll_seconds=0.1 \
-    --port_file="$dir/server.port" 2>>"$dir/logs/server.log" &
+    --port_file="$dir/server.port" "$@" 2>>"$dir/logs/server.log" &
   server_pid=$!
   wait_for 20 'serving server' test -s "$dir/server.port"
-  server_port=$(awk '$1 == "rpc" { print $2 }' "$dir/server.port")
+  server_port=$(port_of server rpc)
 }
 
+# port_of PROCESS NAME: a port of the process.
+port_of() {
+  awk -v name="$2" '$1 == name { print $2 }' "$dir/$1.port"
+}
+
+# So long users may take to say what they think of an answer.
+wait_seconds=2
 start_sidecar() {
   "$bin/sortition-sidecar" --spool="$dir/spool" --tuples="$dir/tuples" \
-    --reward_wait_time_seconds=2 --slack_seconds=0.5 --segment_seconds=1 \
-    --metrics_listen=127.0.0.1:0 --http_listen=127.0.0.1:0 2>>"$dir/logs/sidecar.log" &
+    --reward_wait_time_seconds="$wait_seconds" --slack_seconds=0.5 --segment_seconds=1 \
+    --metrics_listen=127.0.0.1:0 --http_listen=127.0.0.1:0 \
+    --port_file="$dir/sidecar.port" 2>>"$dir/logs/sidecar.log" &
   sidecar_pid=$!
 }
 

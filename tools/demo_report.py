@@ -10,6 +10,11 @@ usage: demo_report.py answered REPORT ...     prints the number of answered deci
        demo_report.py outcome REPORT          prints what has become of a rollout
        demo_report.py rollout --dir DIR --seconds S REPORT ...
                                               prints the result of a demo of rollouts
+       demo_report.py worth --url URL --save FILE --version V
+                                              saves the status of a server; succeeds if it
+                                              knows what version V is worth
+       demo_report.py page FILE               prints what versions 0 and 1 were worth, exit
+                                              status 1 if the reward did not rise
 """
 import argparse
 import json
@@ -129,6 +134,37 @@ def rollout_table(directory, seconds, batches):
     return print_rows(rows)
 
 
+def worths(status):
+    """What each version was worth, where there is an interval."""
+    return {worth["version"]: worth for worth in status.get("sidecar", {}).get("worths", [])
+            if worth.get("reward", {}).get("confidence", 0) > 0}
+
+
+def save_status(url, path):
+    with urllib.request.urlopen(f"{url}/status.json?history=0", timeout=5) as reply:
+        status = reply.read()
+    # Whole or not at all: Ctrl-C may come at any time.
+    draft = path.with_suffix(".draft")
+    draft.write_bytes(status)
+    draft.replace(path)
+    return json.loads(status)
+
+
+def page_table(status):
+    known = worths(status)
+    if not {"0", "1"} <= known.keys():
+        print("the new version has no rewards yet")
+        return 1
+    before, after = (known[version]["reward"] for version in "01")
+    rows = [row for name, version, estimate in (("at random", "0", before), ("learned", "1", after))
+            for row in ((f"version {version}, {name}: reward", f"{estimate['value']:.4f}", True),
+                        ("  95 % interval", interval_text(estimate), True),
+                        ("  decisions", known[version]["tuples"], True))]
+    # Neither interval holds a value of the other.
+    rose = after["lower"] > before["upper"]
+    return print_rows(rows + [("the reward rose", str(rose), rose)])
+
+
 def print_rows(rows):
     for name, value, good in rows:
         print(f"{name:<46}{value:>20}  {'' if good else 'MISS'}")
@@ -154,6 +190,11 @@ def main():
     rollout_parser.add_argument("--dir", type=pathlib.Path, required=True)
     rollout_parser.add_argument("--seconds", type=int, required=True)
     rollout_parser.add_argument("report", nargs="+")
+    worth_parser = commands.add_parser("worth")
+    worth_parser.add_argument("--url", required=True)
+    worth_parser.add_argument("--save", type=pathlib.Path, required=True)
+    worth_parser.add_argument("--version", required=True)
+    commands.add_parser("page").add_argument("status", type=pathlib.Path)
     arguments = parser.parse_args()
     if arguments.command == "answered":
         print(answered([read(path) for path in arguments.report]))
@@ -168,6 +209,11 @@ def main():
         return 0
     if arguments.command == "rollout":
         return rollout_table(arguments.dir, arguments.seconds, arguments.report)
+    if arguments.command == "worth":
+        status = save_status(arguments.url, arguments.save)
+        return 0 if arguments.version in worths(status) else 1
+    if arguments.command == "page":
+        return page_table(read(arguments.status))
     return table(arguments.dir, arguments.seconds, arguments.max_seconds,
                  arguments.chaos)
 
