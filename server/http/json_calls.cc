@@ -68,7 +68,7 @@ std::string TypeUrl(const google::protobuf::Descriptor* type) {
 absl::StatusOr<std::string> ParseJson(const google::protobuf::Descriptor* type,
                                       absl::string_view json) {
   if (absl::StripAsciiWhitespace(json).empty()) return std::string();
-  RETURN_IF_ERROR(CheckJson(json));
+  RETURN_IF_ERROR(CheckJson(json, type));
   std::string wire;
   const auto status = google::protobuf::util::JsonToBinaryString(
       Resolver(), TypeUrl(type), std::string(json), &wire);
