@@ -67,6 +67,15 @@ absl::Status CheckHttp(const config::v1::HttpOptions& options) {
                      ", http.max_body_bytes = ", options.max_body_bytes(),
                      ": their product must be at most ", kMaxBodiesBytes));
   }
+  for (const std::string& host : options.hosts()) {
+    if (!host.empty() && host.find_first_of("/ *,") == std::string::npos) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("http.hosts = \"", host,
+                     "\": must be a name with or without a port, as in "
+                     "sortition.example.com or sortition.example.com:8443"));
+  }
   return absl::OkStatus();
 }
 

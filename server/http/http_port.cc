@@ -95,7 +95,8 @@ HttpLimits LimitsOf(const config::v1::HttpOptions& options) {
   return {.threads = options.threads(),
           .max_waiting = options.max_waiting(),
           .max_body_bytes = options.max_body_bytes(),
-          .request_seconds = options.request_seconds()};
+          .request_seconds = options.request_seconds(),
+          .hosts = {options.hosts().begin(), options.hosts().end()}};
 }
 
 absl::Status HttpPort::CheckAddress(const config::v1::HttpOptions& options) {

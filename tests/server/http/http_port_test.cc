@@ -92,6 +92,18 @@ TEST_F(HttpPortTest, AScrapeHasTheUsualPriority) {
   EXPECT_EQ(of_scrape, priority());
 }
 
+TEST_F(HttpPortTest, TakesTheNamesOfTheOption) {
+  options_.mutable_http()->add_hosts("sortition.example.com");
+  StartServer();
+  const auto ask = [&](const std::string& origin) {
+    return Post("/v1/models/list", "{}",
+                absl::StrCat("Origin: ", origin, "\r\n", kPatient))
+        .code;
+  };
+  EXPECT_EQ(ask("https://sortition.example.com"), 200);
+  EXPECT_EQ(ask("https://evil.example.com"), 403);
+}
+
 TEST_F(HttpPortTest, RefusesOptionsThatMakeNoSense) {
   EXPECT_OK(ValidateServerOptions(options_));
   config::v1::ServerOptions options = options_;
@@ -103,6 +115,16 @@ TEST_F(HttpPortTest, RefusesOptionsThatMakeNoSense) {
               StatusIs(StatusCode::kInvalidArgument,
                        HasSubstr("http.threads = 33, http.max_body_bytes = "
                                  "33554432: their product")));
+  for (const char* const wrong :
+       {"", "https://a.example", "a.example/", "a b"}) {
+    options = options_;
+    options.mutable_http()->add_hosts("good.example:8443");
+    EXPECT_OK(ValidateServerOptions(options));
+    options.mutable_http()->add_hosts(wrong);
+    EXPECT_THAT(ValidateServerOptions(options),
+                StatusIs(StatusCode::kInvalidArgument,
+                         HasSubstr(absl::StrCat("http.hosts = \"", wrong))));
+  }
 }
 
 TEST_F(HttpPortTest, ModelsAreListedAndChanged) {
