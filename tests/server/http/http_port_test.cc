@@ -7,7 +7,6 @@
 #include <atomic>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -204,27 +203,6 @@ TEST_F(HttpPortTest, DrainsWhileItIsAsked) {
   drains.join();
   is_over = true;
   asks.join();
-}
-
-TEST_F(HttpPortTest, CallsEndWithTheTimeOfTheDrain) {
-  options_.set_drain_seconds(0);
-  StartServer();
-  const int port = http_port();
-  std::vector<std::thread> asks;
-  std::atomic<int> num_begun{0};
-  for (int i = 0; i < 3; ++i) {
-    asks.emplace_back([&] {
-      for (int code = 200; code != 0;) {
-        code = PostJson(port, "/v1/rank", kGoodRank, kPatient).code;
-        EXPECT_THAT(code, testing::AnyOf(200, 499, 503, 0));
-        ++num_begun;
-      }
-    });
-  }
-  while (num_begun < 10) {
-  }
-  EXPECT_OK(server_->Drain());
-  for (std::thread& each : asks) each.join();
 }
 
 TEST_F(HttpPortTest, ATakenPortIsAnErrorThatNamesTheOption) {
