@@ -57,6 +57,28 @@ absl::Status CheckPorts(const config::v1::ServerOptions& options) {
   return absl::OkStatus();
 }
 
+constexpr uint64_t kMaxBodiesBytes = uint64_t{1} << 30;
+
+absl::Status CheckHttp(const config::v1::HttpOptions& options) {
+  const uint64_t bytes = uint64_t{options.threads()} * options.max_body_bytes();
+  if (bytes > kMaxBodiesBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("http.threads = ", options.threads(),
+                     ", http.max_body_bytes = ", options.max_body_bytes(),
+                     ": their product must be at most ", kMaxBodiesBytes));
+  }
+  for (const std::string& host : options.hosts()) {
+    if (!host.empty() && host.find_first_of("/ *,") == std::string::npos) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("http.hosts = \"", host,
+                     "\": must be a name with or without a port, as in "
+                     "sortition.example.com or sortition.example.com:8443"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ValidateServerOptions(const config::v1::ServerOptions& options) {
@@ -67,6 +89,7 @@ absl::Status ValidateServerOptions(const config::v1::ServerOptions& options) {
     RETURN_IF_ERROR(ValidateSpoolOptions(options.spool()));
   }
   RETURN_IF_ERROR(CheckPorts(options));
+  RETURN_IF_ERROR(CheckHttp(options.http()));
   return ValidateIdentity(options);
 }
 
@@ -94,6 +117,7 @@ std::vector<std::string> CheckServerConfig(
   findings.CheckAddress("http.listen", options.http().listen());
   findings.CheckAddress("http.sidecar", options.http().sidecar());
   findings.Add(CheckPorts(options));
+  findings.Add(CheckHttp(options.http()));
   findings.Add(ValidateIdentity(options));
   findings.CheckFile("tls.certificate_file", options.tls().certificate_file());
   findings.CheckFile("tls.key_file", options.tls().key_file());

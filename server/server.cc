@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include <algorithm>
+#include <future>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -83,6 +84,8 @@ struct Server::Rep {
 };
 
 absl::Status Server::Rep::Start() {
+  // The port is opened last: nothing should have begun where it is taken.
+  RETURN_IF_ERROR(HttpPort::CheckAddress(options.http()));
   RETURN_IF_ERROR(ValidateRewardRange(options.feedback()));
   ASSIGN_OR_RETURN(identity, Identity::Open(options, metrics.get()));
   if (!options.spool().dir().empty()) {
@@ -155,6 +158,7 @@ absl::Status Server::Rep::StartHttp() {
       http,
       HttpPort::Open(options, {.channel = grpc->InProcessChannel(),
                                .metrics = metrics.get(),
+                               .authorizer = identity->authorizer(),
                                .why_not_ready = why_not_ready,
                                .status_json = [this](absl::string_view query) {
                                  return status->Json(query);
@@ -256,10 +260,15 @@ absl::Status Server::Drain() {
   rep_->grpc->AnnounceShutdown();
   absl::SleepFor(absl::Seconds(options.drain_grace_seconds()));
   rep_->grpc->Refuse();
-  // Its calls end before what they call.
-  rep_->http.reset();
+  // Calls over HTTP end before what they call, or, where their time is over,
+  // with it.
+  const absl::Time end = absl::Now() + absl::Seconds(options.drain_seconds());
+  std::future<void> http_end =
+      std::async(std::launch::async, [this] { rep_->http.reset(); });
+  http_end.wait_until(absl::ToChronoTime(end));
+  rep_->grpc->Shutdown(std::max(absl::ToDoubleSeconds(end - absl::Now()), 0.0));
+  http_end.get();
   if (rep_->status != nullptr) rep_->status->Stop();
-  rep_->grpc->Shutdown(options.drain_seconds());
   rep_->shadows->Stop(std::min(options.drain_seconds(), kShadowSeconds));
   rep_->registry->Stop();
   return rep_->spool == nullptr ? absl::OkStatus() : rep_->spool->Close();

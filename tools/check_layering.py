@@ -84,7 +84,7 @@ MAY_INCLUDE = {
                          "process", "server/models", "server/shadows"],
     "server/shadows": ["core/base", "core/data", "core/policies/*", "io", "io/spool",
                        "process", "server/models"],
-    "server/identity": ["core/base", "io", "io/models", "process"],
+    "server/identity": ["core/base", "io", "io/models", "process", "process/http"],
     "server/admission": ["core/base", "process", "server/decisions"],
     "server/rpc": ["core/base", "core/features/schema", "io/spool", "process", "server/models",
                    "server/admission", "server/decisions", "server/identity"],

@@ -85,6 +85,41 @@ HttpAnswer Refusal(int http_code, absl::StatusCode code,
   return ErrorAnswer(http_code, absl::Status(code, message));
 }
 
+// Returns what is wrong with the lines of the headers; empty: nothing. Civetweb
+// passes over what it does not take for a header: what comes after the 64th,
+// lines that begin with a blank or a colon, and all lines behind these. A proxy
+// in front may read a length there, and then takes for a body what would be the
+// next request here. Civetweb has put zeros in the place of the ends of names
+// and lines.
+std::string LineProblem(const mg_request_info& info) {
+  if (info.num_headers >= MG_MAX_HEADERS) {
+    return absl::StrCat("there are ", MG_MAX_HEADERS,
+                        " headers or more: must be fewer");
+  }
+  const char* last = info.http_version;
+  for (int i = 0; i < info.num_headers; ++i) {
+    const auto& [name, value] = info.http_headers[i];
+    if (name != last + std::strlen(last) + 2) {
+      return "a line of the headers does not end with CR LF, or begins with a "
+             "blank";
+    }
+    const char* const after = name + std::strlen(name) + 1;
+    if (*after == '\0' && value != after) {
+      return absl::StrCat("header \"", name,
+                          "\": there must be no blank before the colon");
+    }
+    last = value;
+  }
+  // The end of the last line, and the empty line.
+  const char* const end = last + std::strlen(last);
+  const bool is_end = info.num_headers == 0
+                          ? end[1] == '\0' && end[2] == '\0' && end[3] == '\0'
+                          : end[1] == '\0' && end[2] == '\r' && end[3] == '\0';
+  return is_end ? ""
+                : "a line of the headers is no header, or does not end with "
+                  "CR LF";
+}
+
 }  // namespace
 
 Exchange::Exchange(mg_connection* connection, const HttpLimits& limits)
@@ -92,11 +127,10 @@ Exchange::Exchange(mg_connection* connection, const HttpLimits& limits)
   const mg_request_info& info = *mg_get_request_info(connection);
   is_head_ = std::strcmp(info.request_method, "HEAD") == 0;
   request_.method = is_head_ ? "GET" : info.request_method;
-  request_.path = info.local_uri_raw;
+  // Absent where the target is "*".
+  if (info.local_uri_raw != nullptr) request_.path = info.local_uri_raw;
   if (info.query_string != nullptr) request_.query = info.query_string;
-  const bool is_ipv6 = std::strchr(info.remote_addr, ':') != nullptr;
-  request_.peer = absl::StrCat(is_ipv6 ? "[" : "", info.remote_addr,
-                               is_ipv6 ? "]" : "", ":", info.remote_port);
+  request_.peer = absl::StrCat(info.remote_addr, ":", info.remote_port);
   request_.header = [this](absl::string_view name) { return Header(name); };
   is_read_ = !is_chunked() && info.content_length <= 0;
 }
@@ -128,9 +162,10 @@ std::string Exchange::HeaderProblem() const {
       !absl::StartsWith(info.request_uri, "/")) {
     return "the target of the request must be a path, as in /v1/rank";
   }
+  if (std::string problem = LineProblem(info); !problem.empty()) return problem;
   for (const absl::string_view name :
        {"Host", "Origin", "Content-Length", "Content-Type", "Transfer-Encoding",
-        "Authorization", "X-Timeout-Ms"}) {
+        "Authorization", "Connection", "Expect", "X-Timeout-Ms"}) {
     const auto count =
         std::count_if(info.http_headers, info.http_headers + info.num_headers,
                       [&](const mg_header& h) {
@@ -145,6 +180,12 @@ std::string Exchange::HeaderProblem() const {
   if (!length.empty() && is_chunked()) {
     return "headers \"Content-Length\" and \"Transfer-Encoding\": there may be "
            "only one of them";
+  }
+  const std::string encoding = Header("Transfer-Encoding");
+  if (!encoding.empty() &&
+      (is_http_1_0() || !absl::EqualsIgnoreCase(encoding, "chunked"))) {
+    return absl::StrCat("header \"Transfer-Encoding\" is \"", encoding,
+                        "\": must be chunked, in HTTP/1.1");
   }
   uint64_t bytes = 0;
   if (!length.empty() &&
@@ -209,7 +250,8 @@ std::optional<HttpAnswer> Exchange::ReadBody() {
                                   "http.request_seconds = ",
                                   limits_.request_seconds, " seconds"));
     }
-    if (read < 0) {
+    // The client has ended, or this server is about to.
+    if (read <= 0) {
       return Refusal(400, absl::StatusCode::kInvalidArgument,
                      is_chunked() ? "the chunks of the body are malformed, or "
                                     "end early"

@@ -23,9 +23,10 @@ class Exchange {
   bool wants_more() const;
 
   // Returns the answer to a request whose headers contradict each other, or
-  // could mean something else to a proxy in front: its length is ambiguous, or
-  // a header that there can be one of stands there twice. Nobody knows then
-  // where the next request begins: the connection will be closed.
+  // could mean something else to a proxy in front: its length is ambiguous, a
+  // header that there can be one of stands there twice, or a line is no header.
+  // Nobody knows then where the next request begins: the connection will be
+  // closed.
   std::optional<HttpAnswer> CheckHeaders();
 
   // Reads the body, if there is one. Returns the answer if it does not come in
@@ -41,7 +42,8 @@ class Exchange {
   // Returns what is wrong with the headers; empty: nothing.
   std::string HeaderProblem() const;
   bool is_chunked() const;
-  // Returns an answer unless the client was told to go on if it asked for that.
+  // Tells the client to go on where it waits for that. Returns the answer if it
+  // expects anything else.
   std::optional<HttpAnswer> Expect();
   // Returns an answer if what is declared, or has come, is too much.
   std::optional<HttpAnswer> CheckSize(uint64_t bytes) const;

@@ -7,16 +7,23 @@
 namespace sortition {
 namespace {
 
-// Whether each byte that is not ASCII belongs to a sequence of UTF-8, by the
-// lengths that first bytes announce.
-bool LooksLikeUtf8(absl::string_view text) {
+// Whether `text` is UTF-8 (RFC 3629, section 4): no surrogates, and nothing in
+// more bytes than it needs.
+bool IsUtf8(absl::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto first = static_cast<unsigned char>(text[i++]);
     if (first < 0x80) continue;
-    const int rest = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
     if (first < 0xC2 || first > 0xF4) return false;
+    const int rest = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+    // What the second byte may be.
+    unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
     for (int j = 0; j < rest; ++j, ++i) {
-      if (i == text.size() || (text[i] & 0xC0) != 0x80) return false;
+      if (i == text.size()) return false;
+      const auto next = static_cast<unsigned char>(text[i]);
+      if (next < least || next > most) return false;
+      least = 0x80;
+      most = 0xBF;
     }
   }
   return true;
@@ -70,7 +77,7 @@ HttpAnswer ErrorAnswer(int http_code, const absl::Status& status) {
 
 std::string JsonString(absl::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
-  const bool is_utf8 = LooksLikeUtf8(text);
+  const bool is_utf8 = IsUtf8(text);
   std::string json = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);

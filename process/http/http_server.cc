@@ -20,6 +20,7 @@
 #include "absl/strings/str_join.h"
 #include "process/http/exchange.h"
 #include "process/http/http_errors.h"
+#include "process/http/interrupt_timer.h"
 #include "process/http/same_site.h"
 #include "process/http/socket_addresses.h"
 
@@ -32,12 +33,23 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMaxHeaderBytes = 1 << 16;
 constexpr int kKeptMilliseconds = 5000;
 constexpr int kMostKeptRequests = 1000;
+// In which the headers of the first request must have come, once a thread waits
+// for them. Most have come before.
+constexpr double kFirstSeconds = 2;
+// How long the kernel keeps a connection on which nothing has come. It counts
+// this in the repetitions of a packet: the last ones are two minutes apart.
+constexpr int kSilentSeconds = 3600;
+// How many connections the kernel keeps, if the machine permits it.
+constexpr char kMostSilent[] = "4096";
+constexpr char kOtherPath[] = "other";
 
 // A connection.
 struct Client {
   Clock::time_point start = Clock::now();  // Of its next request.
   bool is_kept = false;
   int num_requests = 0;
+  // Ends the wait for the first request.
+  std::optional<InterruptTimer> first_wait = {};
 };
 
 // Civetweb changes it for the whole process when it starts: nobody could learn
@@ -71,13 +83,21 @@ uint64_t MaxWaiting(const HttpLimits& limits) {
                               most > used ? most - used : 1);
 }
 
+absl::Status CannotListen(absl::string_view option,
+                          const std::string& address) {
+  return absl::UnavailableError(
+      absl::StrCat(option, " = \"", address,
+                   "\": cannot listen there; must be a free host:port of this "
+                   "machine, of IPv4"));
+}
+
 }  // namespace
 
 struct HttpServer::Rep {
   HttpLimits limits;
   std::map<std::string, HttpHandler> routes;
-  std::function<void()> begin_thread;  // May be null.
-  bool is_loopback = false;
+  HttpHooks hooks;
+  SiteRules site_rules;
   mg_context* context = nullptr;
   std::vector<int> sockets;  // That listen; civetweb's.
   int port = 0;
@@ -86,8 +106,12 @@ struct HttpServer::Rep {
   // Returns how the request ends, with its status code for civetweb.
   int Serve(mg_connection* connection);
   HttpAnswer Answer(Exchange* exchange) const;
-  // Returns the answer where there is no such route.
+  // Returns the answer to a request of which no route has both path and method.
   HttpAnswer NoRoute(const HttpRequest& request) const;
+  // Counts an answer to a request for this path.
+  void Count(const std::string& path, int code) const;
+  // Returns in which time the headers of the client's request must come.
+  double HeaderSeconds(const Client& client) const;
   // Whether this connection may carry another request.
   bool Keep(Client* client);
   // Answers what civetweb cannot read.
@@ -103,8 +127,10 @@ struct HttpServer::Rep {
 
 int HttpServer::Rep::Serve(mg_connection* connection) {
   Client* const client = ClientOf(connection);
+  client->first_wait.reset();
   Exchange exchange(connection, limits);
   const HttpAnswer answer = Answer(&exchange);
+  Count(exchange.request().path, answer.code);
   const bool is_kept = exchange.wants_more() && Keep(client);
   const int code = exchange.Write(answer, is_kept);
   client->start = Clock::now();
@@ -115,13 +141,30 @@ HttpAnswer HttpServer::Rep::Answer(Exchange* exchange) const {
   if (auto refusal = exchange->CheckHeaders()) return *std::move(refusal);
   const HttpRequest& request = exchange->request();
   const absl::Status same_site =
-      CheckSameSite(request, exchange->is_http_1_0(), is_loopback);
+      CheckSameSite(request, exchange->is_http_1_0(), site_rules);
   if (!same_site.ok()) return ErrorAnswer(same_site);
   const auto route =
       routes.find(absl::StrCat(request.method, " ", request.path));
   if (route == routes.end()) return NoRoute(request);
-  if (auto refusal = exchange->ReadBody()) return *std::move(refusal);
+  if (!hooks.wants_body || hooks.wants_body(request)) {
+    if (auto refusal = exchange->ReadBody()) return *std::move(refusal);
+  }
   return route->second(request);
+}
+
+void HttpServer::Rep::Count(const std::string& path, int code) const {
+  if (!hooks.count) return;
+  const bool is_known =
+      std::any_of(routes.begin(), routes.end(), [&](const auto& route) {
+        return absl::EndsWith(route.first, absl::StrCat(" ", path));
+      });
+  hooks.count(is_known ? path : kOtherPath, code);
+}
+
+double HttpServer::Rep::HeaderSeconds(const Client& client) const {
+  return client.num_requests > 0
+             ? 1e-3 * kKeptMilliseconds
+             : std::min(kFirstSeconds, limits.request_seconds);
 }
 
 HttpAnswer HttpServer::Rep::NoRoute(const HttpRequest& request) const {
@@ -158,16 +201,16 @@ bool HttpServer::Rep::Keep(Client* client) {
 
 void HttpServer::Rep::ServeError(mg_connection* connection, int code,
                                  absl::string_view message) const {
-  const Client* const client = ClientOf(connection);
+  Client* const client = ClientOf(connection);
+  client->first_wait.reset();
+  const double seconds = HeaderSeconds(*client);
   HttpAnswer answer;
   if (code == 400 && absl::StrContains(message, "Malformed") &&
-      client != nullptr &&
-      Clock::now() - client->start >=
-          std::chrono::duration<double>(limits.request_seconds)) {
+      Clock::now() - client->start >= std::chrono::duration<double>(seconds)) {
     answer = ErrorAnswer(408, absl::DeadlineExceededError(absl::StrCat(
-                                  "the request did not arrive within "
-                                  "http.request_seconds = ",
-                                  limits.request_seconds, " seconds")));
+                                  "the headers of the request did not arrive "
+                                  "within ",
+                                  seconds, " seconds")));
   } else if (code == 505) {
     answer = ErrorAnswer(
         505, absl::UnimplementedError("only HTTP/1.0 and HTTP/1.1 are spoken"));
@@ -178,6 +221,7 @@ void HttpServer::Rep::ServeError(mg_connection* connection, int code,
                  "malformed, ends early, or all of them have more than ",
                  kMaxHeaderBytes, " bytes")));
   }
+  Count(kOtherPath, answer.code);
   WriteLastAnswer(connection, answer, limits.request_seconds);
 }
 
@@ -189,7 +233,7 @@ mg_callbacks HttpServer::Rep::Callbacks() const {
   callbacks.init_thread = [](const mg_context* of, int type) -> void* {
     constexpr int kAnswers = 1;
     const Rep* const rep = static_cast<Rep*>(mg_get_user_data(of));
-    if (type == kAnswers && rep->begin_thread) rep->begin_thread();
+    if (type == kAnswers && rep->hooks.begin_thread) rep->hooks.begin_thread();
     return nullptr;
   };
   callbacks.http_error = [](mg_connection* connection, int code,
@@ -197,8 +241,10 @@ mg_callbacks HttpServer::Rep::Callbacks() const {
     Of(connection)->ServeError(connection, code, message);
     return 0;
   };
-  callbacks.init_connection = [](const mg_connection*, void** data) {
-    *data = new Client;
+  callbacks.init_connection = [](const mg_connection* connection, void** data) {
+    auto* const client = new Client;
+    client->first_wait.emplace(Of(connection)->HeaderSeconds(*client));
+    *data = client;
     return 0;
   };
   callbacks.connection_close = [](const mg_connection* connection) {
@@ -221,7 +267,7 @@ bool HttpServer::Rep::Start(const std::vector<std::string>& addresses) {
       absl::StrCat(std::llround(1000 * limits.request_seconds));
   const char* options[] = {
       "listening_ports", ports.c_str(), "num_threads", threads.c_str(),
-      "connection_queue", waiting.c_str(), "listen_backlog", "1024",
+      "connection_queue", waiting.c_str(), "listen_backlog", kMostSilent,
       "max_request_size", header_bytes.c_str(), "request_timeout_ms",
       milliseconds.c_str(), "keep_alive_timeout_ms", kept.c_str(),
       "enable_keep_alive", "yes", "tcp_nodelay", "1",
@@ -245,7 +291,7 @@ HttpServer::HttpServer(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Open(
     absl::string_view option, const std::string& address,
     const HttpLimits& limits, std::map<std::string, HttpHandler> routes,
-    std::function<void()> begin_thread) {
+    HttpHooks hooks) {
   std::vector<std::string> addresses = FindAddresses(address);
   // Two addresses would get two free ports.
   if (absl::EndsWith(address, ":0") && addresses.size() > 1) {
@@ -254,13 +300,12 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Open(
   auto rep = std::make_unique<Rep>();
   rep->limits = limits;
   rep->routes = std::move(routes);
-  rep->begin_thread = std::move(begin_thread);
-  rep->is_loopback =
-      std::all_of(addresses.begin(), addresses.end(), IsLoopbackAddress);
+  rep->hooks = std::move(hooks);
+  rep->site_rules = {.hosts = limits.hosts,
+                     .is_loopback = std::all_of(
+                         addresses.begin(), addresses.end(), IsLoopbackHost)};
   if (addresses.empty() || !rep->Start(addresses)) {
-    return absl::UnavailableError(absl::StrCat(
-        option, " = \"", address,
-        "\": cannot listen there; must be a free host:port of this machine"));
+    return CannotListen(option, address);
   }
   mg_server_port port = {};
   mg_get_server_ports(rep->context, 1, &port);
@@ -271,12 +316,16 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Open(
   rep->sockets = FindListeningSockets(addresses);
   // A client that has not said anything takes no thread: browsers open
   // connections that they may need.
-  const int seconds = static_cast<int>(std::ceil(limits.request_seconds));
   for (const int socket : rep->sockets) {
-    ::setsockopt(socket, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds,
-                 sizeof(seconds));
+    ::setsockopt(socket, IPPROTO_TCP, TCP_DEFER_ACCEPT, &kSilentSeconds,
+                 sizeof(kSilentSeconds));
   }
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(rep)));
+}
+
+absl::Status HttpServer::CheckAddress(absl::string_view option,
+                                      const std::string& address) {
+  return IsFree(address) ? absl::OkStatus() : CannotListen(option, address);
 }
 
 HttpServer::~HttpServer() {

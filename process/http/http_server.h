@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -29,7 +30,8 @@ struct HttpAnswer {
   int code = 200;
   std::string content_type = {};
   std::string body = {};
-  // Besides those that every answer has; one of these replaces one of those.
+  // Further headers. Every answer has some (exchange.cc); one of the same name
+  // here takes the place of such a one.
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
@@ -43,6 +45,19 @@ struct HttpLimits {
   uint32_t max_waiting = 64;
   uint32_t max_body_bytes = 8 << 20;
   double request_seconds = 10;  // To arrive; and for the answer to leave.
+  // Names that are taken as Host and Origin (SiteRules).
+  std::vector<std::string> hosts = {};
+};
+
+// What else a server does. Each may be null.
+struct HttpHooks {
+  // Called first by each thread that answers.
+  std::function<void()> begin_thread = nullptr;
+  // Returns whether the body of a request, of which the rest has come, is to be
+  // read. Otherwise the handler gets it without one, and the connection ends.
+  std::function<bool(const HttpRequest&)> wants_body = nullptr;
+  // Called before each answer is sent. `path` is that of a route, or "other".
+  std::function<void(absl::string_view path, int code)> count = nullptr;
 };
 
 // Returns how many descriptors a server of these limits takes at most.
@@ -58,13 +73,16 @@ class HttpServer {
  public:
   // Listens at "host:port", at all addresses of the host; port 0 picks a free
   // one at the first of them. `routes` goes from "GET /path" to what answers
-  // it; HEAD is answered as GET is. Unavailable if the address is wrong or
-  // taken; the message begins with `option`. The process ignores SIGPIPE from
-  // then on. Each thread that answers calls `begin_thread` first.
+  // it; HEAD is answered as GET is. Unavailable if the address is wrong, taken
+  // or not of IPv4; the message begins with `option`. The process ignores
+  // SIGPIPE from then on.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Open(
       absl::string_view option, const std::string& address,
       const HttpLimits& limits, std::map<std::string, HttpHandler> routes,
-      std::function<void()> begin_thread = nullptr);
+      HttpHooks hooks = {});
+  // Returns the error that Open() would return for this address now.
+  static absl::Status CheckAddress(absl::string_view option,
+                                   const std::string& address);
   ~HttpServer();  // Closes the port and all connections, and ends the threads.
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -2,50 +2,96 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace sortition {
+namespace {
+
+// Returns the host of "host" or "host:port" in lower case, without the brackets
+// of an IPv6 address.
+std::string HostOf(absl::string_view host) {
+  if (absl::ConsumePrefix(&host, "[")) {
+    return absl::AsciiStrToLower(host.substr(0, host.find(']')));
+  }
+  return absl::AsciiStrToLower(host.substr(0, host.find(':')));
+}
+
+bool IsAddress(const std::string& host) {
+  in6_addr address = {};
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+// Whether other programs read the page, which know this machine by any name.
+bool IsForPrograms(absl::string_view path) {
+  return path == "/healthz" || path == "/readyz" || path == "/metrics" ||
+         path == "/status.json";
+}
+
+bool TakesHost(const SiteRules& rules, absl::string_view path,
+               const std::string& text) {
+  const std::string host = HostOf(text);
+  return IsLoopbackHost(text) || IsAddress(host) ||
+         (!rules.is_loopback && IsForPrograms(path)) ||
+         std::any_of(rules.hosts.begin(), rules.hosts.end(),
+                     [&](const std::string& name) {
+                       return absl::EqualsIgnoreCase(name, text) ||
+                              absl::EqualsIgnoreCase(name, host);
+                     });
+}
+
+bool TakesOrigin(const SiteRules& rules, const std::string& origin,
+                 const std::string& host) {
+  absl::string_view site = origin;
+  // Behind something that encrypts, the browser says https.
+  if (!absl::ConsumePrefix(&site, "http://") &&
+      !absl::ConsumePrefix(&site, "https://")) {
+    return false;
+  }
+  return absl::EqualsIgnoreCase(site, host) ||
+         std::any_of(rules.hosts.begin(), rules.hosts.end(),
+                     [&](const std::string& name) {
+                       return absl::EqualsIgnoreCase(name, site);
+                     });
+}
+
+}  // namespace
 
 bool IsLoopbackHost(absl::string_view host) {
-  std::string name = absl::AsciiStrToLower(host);
-  if (absl::StartsWith(name, "[")) {
-    return absl::StartsWith(name, "[::1]");
-  }
-  name = name.substr(0, name.find(':'));
+  const std::string name = HostOf(host);
   in_addr address = {};
   if (::inet_pton(AF_INET, name.c_str(), &address) == 1) {
     return absl::StartsWith(name, "127.");
   }
-  return name == "localhost" || absl::EndsWith(name, ".localhost");
+  return name == "localhost" || absl::EndsWith(name, ".localhost") ||
+         name == "::1";
 }
 
 absl::Status CheckSameSite(const HttpRequest& request, bool is_http_1_0,
-                           bool is_loopback) {
+                           const SiteRules& rules) {
   const std::string host = request.header("Host");
   if (host.empty()) {
     if (is_http_1_0) return absl::OkStatus();
     return absl::InvalidArgumentError("header \"Host\": missing");
   }
-  if (is_loopback && !IsLoopbackHost(host)) {
+  if (!TakesHost(rules, request.path, host)) {
     return absl::PermissionDeniedError(absl::StrCat(
         "header \"Host\" is \"", host,
-        "\": must be a name or an address of this machine alone, as is that "
-        "where this port listens"));
+        "\": must be an IP address, localhost, or one of http.hosts"));
   }
   const std::string origin = request.header("Origin");
-  // Behind something that encrypts, the browser says https.
-  if (origin.empty() ||
-      absl::EqualsIgnoreCase(origin, absl::StrCat("http://", host)) ||
-      absl::EqualsIgnoreCase(origin, absl::StrCat("https://", host))) {
+  if (origin.empty() || TakesOrigin(rules, origin, host)) {
     return absl::OkStatus();
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat("header \"Origin\" is \"", origin,
-                   "\": pages of other sites may not ask \"", host, "\""));
+  return absl::PermissionDeniedError(absl::StrCat(
+      "header \"Origin\" is \"", origin, "\": must be the site of \"", host,
+      "\" or of one of http.hosts; pages of other sites may not ask"));
 }
 
 }  // namespace sortition

@@ -9,69 +9,91 @@
 #include <filesystem>
 #include <system_error>
 
-#include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace sortition {
 namespace {
 
-// Returns an address as "127.0.0.1:80" or "[::1]:80"; empty: it is neither.
+// Returns an address of IPv4 as "127.0.0.1:80"; empty: it is another one.
 std::string AddressText(const sockaddr* address, socklen_t size) {
   char host[NI_MAXHOST];
   char port[NI_MAXSERV];
-  if ((address->sa_family != AF_INET && address->sa_family != AF_INET6) ||
+  if (address->sa_family != AF_INET ||
       ::getnameinfo(address, size, host, sizeof(host), port, sizeof(port),
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
     return "";
   }
-  return address->sa_family == AF_INET6 ? absl::StrCat("[", host, "]:", port)
-                                        : absl::StrCat(host, ":", port);
+  return absl::StrCat(host, ":", port);
 }
 
-// Whether this machine has the address, whether or not its port is free.
-bool HasAddress(const addrinfo& address) {
+struct Addresses {
+  addrinfo* first = nullptr;  // Null: it is wrong.
+  ~Addresses() {
+    if (first != nullptr) ::freeaddrinfo(first);
+  }
+};
+
+// Resolves "host:port".
+void Resolve(const std::string& address, Addresses* found) {
+  const size_t colon = address.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == address.size()) {
+    return;
+  }
+  addrinfo hints = {};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  if (::getaddrinfo(address.substr(0, colon).c_str(), &address[colon + 1],
+                    &hints, &found->first) != 0) {
+    found->first = nullptr;
+  }
+}
+
+// Returns why nobody could listen at the address now; 0: somebody could.
+int ListenError(const addrinfo& address) {
   const int fd =
       ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
-  if (fd < 0) return false;
-  const bool is_bound = ::bind(fd, address.ai_addr, address.ai_addrlen) == 0;
-  const int error = errno;
+  if (fd < 0) return errno;
+  const int yes = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  const bool is_free = ::bind(fd, address.ai_addr, address.ai_addrlen) == 0 &&
+                       ::listen(fd, 1) == 0;
+  const int error = is_free ? 0 : errno;
   ::close(fd);
-  return is_bound || error == EADDRINUSE || error == EACCES;
+  return error;
 }
 
 }  // namespace
 
 std::vector<std::string> FindAddresses(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  if (colon == std::string::npos || colon + 1 == address.size()) return {};
-  std::string host = address.substr(0, colon);
-  if (absl::StartsWith(host, "[") && absl::EndsWith(host, "]")) {
-    host = host.substr(1, host.size() - 2);
-  }
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (host.empty() ||
-      ::getaddrinfo(host.c_str(), &address[colon + 1], &hints, &found) != 0) {
-    return {};
-  }
-  const absl::Cleanup freer = [found] { ::freeaddrinfo(found); };
+  Addresses found;
+  Resolve(address, &found);
   std::vector<std::string> addresses;
-  for (const addrinfo* next = found; next != nullptr; next = next->ai_next) {
+  for (const addrinfo* next = found.first; next != nullptr;
+       next = next->ai_next) {
     std::string text = AddressText(next->ai_addr, next->ai_addrlen);
-    if (!text.empty() && HasAddress(*next)) {
+    const int error = ListenError(*next);
+    // The machine has it, whether or not its port is free.
+    if (!text.empty() &&
+        (error == 0 || error == EADDRINUSE || error == EACCES)) {
       addresses.push_back(std::move(text));
     }
   }
   return addresses;
 }
 
-bool IsLoopbackAddress(absl::string_view address) {
-  return absl::StartsWith(address, "127.") ||
-         absl::StartsWith(address, "[::1]:");
+bool IsFree(const std::string& address) {
+  Addresses found;
+  Resolve(address, &found);
+  bool has_any = false;
+  for (const addrinfo* next = found.first; next != nullptr;
+       next = next->ai_next) {
+    const int error = ListenError(*next);
+    if (error == EADDRINUSE || error == EACCES) return false;
+    has_any = has_any || error == 0;
+  }
+  return has_any;
 }
 
 std::vector<int> FindListeningSockets(

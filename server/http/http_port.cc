@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -12,14 +13,18 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "process/http/http_errors.h"
 #include "process/threads.h"
+#include "server/http/http_counts.h"
 #include "server/http/json_calls.h"
+#include "server/http/metrics_page.h"
 #include "server/http/openapi.h"
+#include "server/http/unpolled_queue.h"
 #include "sortition/v1/ranking.grpc.pb.h"
 #include "web/page_files.h"
 
 namespace sortition {
 namespace {
 
+constexpr char kOption[] = "http.listen";
 constexpr char kJson[] = "application/json";
 constexpr std::chrono::seconds kHealthPatience(5);
 
@@ -37,8 +42,12 @@ HttpAnswer Readiness(const HttpPortParts& parts) {
   grpc::health::v1::HealthCheckRequest request;
   request.set_service(v1::Ranking::service_full_name());
   HealthCheckResponse response;
-  const grpc::Status status = grpc::health::v1::Health::NewStub(parts.channel)
-                                  ->Check(&context, request, &response);
+  grpc::Status status;
+  const auto queue = NewUnpolledQueue();
+  const auto stub = grpc::health::v1::Health::NewStub(parts.channel);
+  const auto call = stub->AsyncCheck(&context, request, queue.get());
+  call->Finish(&response, &status, nullptr);
+  WaitForOne(queue.get());
   if (status.ok() && response.status() == HealthCheckResponse::SERVING) {
     return {.content_type = kJson, .body = "{\"status\":\"SERVING\"}\n"};
   }
@@ -59,7 +68,9 @@ void AddPages(const config::v1::ServerOptions& options,
   };
   (*routes)["GET /metrics"] =
       Text("text/plain; version=0.0.4; charset=utf-8",
-           [metrics = parts.metrics] { return metrics->Text(); });
+           [page = std::make_shared<MetricsPage>(parts.metrics)] {
+             return page->Text();
+           });
   (*routes)["GET /openapi.json"] =
       Text(kJson, [text = OpenApiDocument(options.limits())] { return text; });
   (*routes)["GET /status.json"] =
@@ -73,19 +84,9 @@ void AddPages(const config::v1::ServerOptions& options,
   }
 }
 
-// Counts the answers of a handler by code.
-HttpHandler Counted(const std::string& route, Metrics* metrics,
-                    HttpHandler handler) {
-  const std::string path = route.substr(route.find(' ') + 1);
-  return [=](const HttpRequest& request) {
-    HttpAnswer answer = handler(request);
-    metrics
-        ->Counter("sortition_http_requests_total",
-                  "Requests of the HTTP port that were for one of its paths",
-                  {{"path", path}, {"code", absl::StrCat(answer.code)}})
-        ->Increment();
-    return answer;
-  };
+// Returns the path of "GET /path".
+std::string PathOf(const std::string& route) {
+  return route.substr(route.find(' ') + 1);
 }
 
 }  // namespace
@@ -94,7 +95,14 @@ HttpLimits LimitsOf(const config::v1::HttpOptions& options) {
   return {.threads = options.threads(),
           .max_waiting = options.max_waiting(),
           .max_body_bytes = options.max_body_bytes(),
-          .request_seconds = options.request_seconds()};
+          .request_seconds = options.request_seconds(),
+          .hosts = {options.hosts().begin(), options.hosts().end()}};
+}
+
+absl::Status HttpPort::CheckAddress(const config::v1::HttpOptions& options) {
+  return options.listen().empty()
+             ? absl::OkStatus()
+             : HttpServer::CheckAddress(kOption, options.listen());
 }
 
 absl::StatusOr<std::unique_ptr<HttpPort>> HttpPort::Open(
@@ -104,13 +112,22 @@ absl::StatusOr<std::unique_ptr<HttpPort>> HttpPort::Open(
       {.needs_certificate = !options.tls().client_ca_file().empty(),
        .has_control_port = !options.control_listen().empty()});
   AddPages(options, parts, &routes);
-  for (auto& [route, handler] : routes) {
-    handler = Counted(route, parts.metrics, std::move(handler));
-  }
+  std::vector<std::string> paths;
+  for (const auto& [route, handler] : routes) paths.push_back(PathOf(route));
+  HttpHooks hooks;
+  hooks.begin_thread = YieldToOtherThreads;
+  // Without a token that a call needs, gRPC refuses it whatever it says.
+  hooks.wants_body = [authorizer = parts.authorizer](const HttpRequest& r) {
+    return MayCall(authorizer, r);
+  };
+  hooks.count = [counts = HttpCounts::Create(paths, parts.metrics)](
+                    absl::string_view path, int code) {
+    counts->Count(path, code);
+  };
   ASSIGN_OR_RETURN(std::unique_ptr<HttpServer> server,
-                   HttpServer::Open("http.listen", options.http().listen(),
+                   HttpServer::Open(kOption, options.http().listen(),
                                     LimitsOf(options.http()), std::move(routes),
-                                    YieldToOtherThreads));
+                                    std::move(hooks)));
   return std::unique_ptr<HttpPort>(new HttpPort(std::move(server)));
 }
 

@@ -6,10 +6,12 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "process/http/http_server.h"
 #include "process/metrics.h"
+#include "server/identity/authorizer.h"
 #include "sortition/config/v1/server.pb.h"
 
 namespace sortition {
@@ -20,6 +22,8 @@ struct HttpPortParts {
   // To the gRPC server of this process.
   std::shared_ptr<grpc::Channel> channel;
   Metrics* metrics = nullptr;
+  // Who may call; null: everybody.
+  const Authorizer* authorizer = nullptr;
   // Says why the health of Ranking is not SERVING; empty: it knows no reason.
   std::function<std::string()> why_not_ready;
   // Returns what /status.json says; takes the query.
@@ -34,6 +38,9 @@ class HttpPort {
   // wrong.
   static absl::StatusOr<std::unique_ptr<HttpPort>> Open(
       const config::v1::ServerOptions& options, const HttpPortParts& parts);
+
+  // Returns the error that Open() would return for options.listen now.
+  static absl::Status CheckAddress(const config::v1::HttpOptions& options);
 
   int port() const { return server_->port(); }
 

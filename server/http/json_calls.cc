@@ -1,7 +1,6 @@
 #include "server/http/json_calls.h"
 
 #include <grpcpp/client_context.h>
-#include <grpcpp/completion_queue.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
 
@@ -22,7 +21,7 @@
 #include "google/protobuf/util/type_resolver_util.h"
 #include "process/http/http_errors.h"
 #include "process/json_check.h"
-#include "server/identity/authorizer.h"
+#include "server/http/unpolled_queue.h"
 #include "sortition/v1/models.pb.h"
 #include "sortition/v1/ranking.pb.h"
 
@@ -40,16 +39,16 @@ constexpr double kShort = 1;
 constexpr double kLong = 10;
 
 constexpr JsonCall kCalls[] = {
-    {"/v1/aggregate", kRanking, "Aggregate", kShort},
-    {"/v1/feedback", kRanking, "ReportFeedback", kShort},
-    {"/v1/label", kRanking, "Label", kShort},
-    {"/v1/models/change", kModels, "ChangeServing", kLong},
-    {"/v1/models/describe", kModels, "DescribeModel", kLong},
-    {"/v1/models/list", kModels, "ListModels", kLong},
-    {"/v1/models/reload", kModels, "ReloadModels", kLong},
-    {"/v1/rank", kRanking, "Rank", kShort},
-    {"/v1/select", kRanking, "Select", kShort},
-    {"/v1/shown", kRanking, "ReportShown", kShort},
+    {"/v1/aggregate", kRanking, "Aggregate", kShort, Role::kDecide},
+    {"/v1/feedback", kRanking, "ReportFeedback", kShort, Role::kFeedback},
+    {"/v1/label", kRanking, "Label", kShort, Role::kDecide},
+    {"/v1/models/change", kModels, "ChangeServing", kLong, Role::kAdmin},
+    {"/v1/models/describe", kModels, "DescribeModel", kLong, Role::kAdmin},
+    {"/v1/models/list", kModels, "ListModels", kLong, Role::kAdmin},
+    {"/v1/models/reload", kModels, "ReloadModels", kLong, Role::kAdmin},
+    {"/v1/rank", kRanking, "Rank", kShort, Role::kDecide},
+    {"/v1/select", kRanking, "Select", kShort, Role::kDecide},
+    {"/v1/shown", kRanking, "ReportShown", kShort, Role::kFeedback},
 };
 
 // Knows the messages of this program; never destroyed.
@@ -68,7 +67,7 @@ std::string TypeUrl(const google::protobuf::Descriptor* type) {
 absl::StatusOr<std::string> ParseJson(const google::protobuf::Descriptor* type,
                                       absl::string_view json) {
   if (absl::StripAsciiWhitespace(json).empty()) return std::string();
-  RETURN_IF_ERROR(CheckJson(json));
+  RETURN_IF_ERROR(CheckJson(json, type));
   std::string wire;
   const auto status = google::protobuf::util::JsonToBinaryString(
       Resolver(), TypeUrl(type), std::string(json), &wire);
@@ -144,7 +143,7 @@ absl::Status SetMetadata(const HttpRequest& request,
     }
     context->AddMetadata(name, value);
   }
-  context->AddMetadata(kHttpPeerKey, request.peer);
+  context->AddMetadata(kHttpPeerKey, HttpPeerValue(request.peer));
   return absl::OkStatus();
 }
 
@@ -205,11 +204,9 @@ class JsonCaller {
   absl::StatusOr<std::string> Prepare(const HttpRequest& request,
                                       grpc::ClientContext* context) const {
     ASSIGN_OR_RETURN(const auto timeout, Timeout(request, call_));
-    RETURN_IF_ERROR(SetMetadata(request, context));
-    ASSIGN_OR_RETURN(std::string wire,
-                     ParseJson(method_->input_type(), request.body));
     context->set_deadline(std::chrono::system_clock::now() + timeout);
-    return wire;
+    RETURN_IF_ERROR(SetMetadata(request, context));
+    return ParseJson(method_->input_type(), request.body);
   }
 
   HttpAnswer SuccessAnswer(const grpc::ByteBuffer& response) const {
@@ -223,14 +220,13 @@ class JsonCaller {
   grpc::Status Call(const grpc::ByteBuffer& payload,
                     grpc::ClientContext* context,
                     grpc::ByteBuffer* response) const {
-    grpc::CompletionQueue queue;
-    const auto call = stub_->PrepareUnaryCall(context, path_, payload, &queue);
+    const auto queue = NewUnpolledQueue();
+    const auto call =
+        stub_->PrepareUnaryCall(context, path_, payload, queue.get());
     call->StartCall();
     grpc::Status status;
     call->Finish(response, &status, nullptr);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
+    WaitForOne(queue.get());
     return status;
   }
 
@@ -260,6 +256,14 @@ const MethodDescriptor* MethodOf(const JsonCall& call) {
           absl::StrCat(call.service, ".", call.method));
   CHECK(method != nullptr);
   return method;
+}
+
+bool MayCall(const Authorizer* authorizer, const HttpRequest& request) {
+  const auto* const call =
+      std::find_if(std::begin(kCalls), std::end(kCalls),
+                   [&](const JsonCall& c) { return c.path == request.path; });
+  return authorizer == nullptr || call == std::end(kCalls) ||
+         authorizer->Check(call->role, request.header("Authorization")).ok();
 }
 
 std::map<std::string, HttpHandler> MakeJsonCalls(

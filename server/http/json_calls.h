@@ -11,6 +11,8 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
 #include "process/http/http_server.h"
+#include "server/identity/authorizer.h"
+#include "server/identity/tokens.h"
 
 namespace sortition {
 
@@ -19,6 +21,7 @@ struct JsonCall {
   absl::string_view service;  // "sortition.v1.Ranking"
   absl::string_view method;
   double default_seconds;  // Deadline of a call that has no X-Timeout-Ms.
+  Role role;               // That the method needs.
 };
 
 // All of them, by path.
@@ -26,6 +29,10 @@ std::span<const JsonCall> JsonCalls();
 
 // Returns its method; it exists.
 const google::protobuf::MethodDescriptor* MethodOf(const JsonCall& call);
+
+// Whether the request has a token for the call of its path, or needs none.
+// Looks only; the call itself says what is wrong.
+bool MayCall(const Authorizer* authorizer, const HttpRequest& request);
 
 inline constexpr int kMaxTimeoutMilliseconds = 10'000;
 

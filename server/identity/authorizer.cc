@@ -2,6 +2,7 @@
 
 #include <grpc/grpc_security_constants.h>
 
+#include <random>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -23,9 +24,15 @@ std::string CertificateName(const grpc::ServerContext& context) {
   return names.empty() ? "" : std::string(names[0].data(), names[0].size());
 }
 
-// What gRPC calls the peer of an in-process channel. Those of connections are
-// addresses.
-constexpr absl::string_view kInProcess = "unknown";
+// What the metadata of calls over HTTP begin with.
+const std::string& HttpMark() {
+  static const std::string mark = [] {
+    std::random_device random;
+    return absl::StrCat(random(), "-", random(), "-", random(), "-", random(),
+                        " ");
+  }();
+  return mark;
+}
 
 // Returns whether a line about a call that ended so may be written now. Stores
 // how many could not since the last one.
@@ -56,11 +63,18 @@ void Authorizer::Set(TokenTable table) {
 absl::StatusOr<const Caller*> Authorizer::Check(
     Role role, const grpc::ServerContext& context) const {
   const auto header = context.client_metadata().find("authorization");
-  if (header == context.client_metadata().end()) {
+  return Check(role, header == context.client_metadata().end()
+                         ? absl::string_view()
+                         : absl::string_view(header->second.data(),
+                                             header->second.size()));
+}
+
+absl::StatusOr<const Caller*> Authorizer::Check(Role role,
+                                                absl::string_view token) const {
+  if (token.empty()) {
     return absl::UnauthenticatedError(
         "metadata \"authorization\": missing, must be \"Bearer TOKEN\"");
   }
-  absl::string_view token(header->second.data(), header->second.size());
   constexpr absl::string_view kScheme = "Bearer ";
   if (!absl::StartsWithIgnoreCase(token, kScheme)) {
     return absl::UnauthenticatedError(
@@ -108,13 +122,16 @@ absl::Status AuthorizeCall(const Authorizer* authorizer, Role role,
   return status;
 }
 
+std::string HttpPeerValue(absl::string_view address) {
+  return absl::StrCat(HttpMark(), address);
+}
+
 std::string PeerName(const grpc::ServerContext& context) {
-  const std::string peer = context.peer();
-  if (peer != kInProcess) return peer;
   const auto found = context.client_metadata().find(kHttpPeerKey);
-  if (found == context.client_metadata().end()) return peer;
-  return absl::StrCat(
-      "http:", absl::string_view(found->second.data(), found->second.size()));
+  if (found == context.client_metadata().end()) return context.peer();
+  absl::string_view value(found->second.data(), found->second.size());
+  if (!absl::ConsumePrefix(&value, HttpMark())) return context.peer();
+  return absl::StrCat("http:", value);
 }
 
 std::string CallerName(const Authorizer* authorizer,

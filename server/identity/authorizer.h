@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "server/identity/tokens.h"
 
 namespace sortition {
@@ -28,6 +29,9 @@ class Authorizer {
   // caller has not this role. Messages never repeat a token.
   absl::StatusOr<const Caller*> Check(Role role,
                                       const grpc::ServerContext& context) const;
+  // As above, from the value of "authorization"; empty: it is absent.
+  absl::StatusOr<const Caller*> Check(Role role,
+                                      absl::string_view authorization) const;
 
  private:
   std::atomic<const TokenTable*> table_{nullptr};
@@ -46,9 +50,11 @@ absl::Status AuthorizeCall(const Authorizer* authorizer, Role role,
                            const grpc::ServerContext& context);
 inline constexpr int kMostRefusedPerSecond = 10;
 
-// Metadata of a call that came over HTTP: the address of its client. It counts
-// only in calls of this process.
+// Metadata of a call that came over HTTP: the address of its client.
 inline constexpr char kHttpPeerKey[] = "sortition-http-peer";
+// Returns its value, which contains a random number of this process: clients
+// cannot claim to have come over HTTP, from where they like.
+std::string HttpPeerValue(absl::string_view address);
 
 // Returns where a call comes from: the address as gRPC writes it, or
 // "http:127.0.0.1:54321".

@@ -5,23 +5,16 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/models/regular_file.h"
+#include "process/http/same_site.h"
 #include "process/log.h"
 
 namespace sortition {
 namespace {
 
 constexpr uint64_t kMaxTokenFileBytes = 16 << 20;
-
-// Whether nobody but this machine can reach the address.
-bool IsLoopback(absl::string_view address) {
-  return absl::StartsWith(address, "127.") ||
-         absl::StartsWith(address, "localhost:") ||
-         absl::StartsWith(address, "[::1]:");
-}
 
 }  // namespace
 
@@ -41,7 +34,7 @@ absl::Status ValidateIdentity(const config::v1::ServerOptions& options) {
     return absl::OkStatus();
   }
   const std::string& http = options.http().listen();
-  if (!http.empty() && !IsLoopback(http)) {
+  if (!http.empty() && !IsLoopbackHost(http)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "token_file = \"", options.token_file(), "\" with http.listen = \"",
         http,
@@ -54,7 +47,7 @@ absl::Status ValidateIdentity(const config::v1::ServerOptions& options) {
   for (const auto& [name, address] :
        {std::pair("listen", options.listen()),
         std::pair("control_listen", options.control_listen())}) {
-    if (address.empty() || IsLoopback(address)) continue;
+    if (address.empty() || IsLoopbackHost(address)) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "token_file = \"", options.token_file(), "\" with ", name, " = \"",
         address,

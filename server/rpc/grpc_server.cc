@@ -88,6 +88,7 @@ struct GrpcServer::Rep {
   std::vector<std::shared_ptr<void>> slots;
   RankStreamMethod rank_stream;
   std::vector<std::unique_ptr<RankStreams>> rank_streams;  // By queue.
+
   std::mutex health_mutex;
   bool ranking_serves = true;  // Guarded by `health_mutex`; so is the next.
   bool port_serves = true;
@@ -320,10 +321,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   rep.limits = options.limits();
   rep.pool =
       std::make_unique<CallPool>(options.long_call_threads(), &rep.admission);
-  rep.control_pool =
-      std::make_unique<CallPool>(1, &rep.admission, PoolRule::kTooMany);
-  rep.look_pool =
-      std::make_unique<CallPool>(1, &rep.admission, PoolRule::kTooMany);
+  for (auto* const pool : {&rep.control_pool, &rep.look_pool}) {
+    *pool = std::make_unique<CallPool>(1, &rep.admission, PoolRule::kTooMany);
+  }
   RETURN_IF_ERROR(rep.StartRpcPort(options, identity));
   if (rep.control_listener != nullptr) {
     RETURN_IF_ERROR(rep.StartControlPort(options, identity));

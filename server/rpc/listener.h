@@ -24,11 +24,11 @@ namespace sortition {
 // Once a second it connects to itself and looks whether that is accepted.
 class Listener {
  public:
-  // Listens at "host:port", at all addresses of the host; those of the host
-  // 0.0.0.0 or [::] are all of this machine. Port 0 picks a free one. `metrics`
-  // and `connections` must outlive it. Unavailable if the address, which stands
-  // in this option, is wrong or taken.
-  // Beside the descriptors that always remain, `reserved` remain for others.
+  // Listens at `address`, a "host:port", at all addresses of the host; 0.0.0.0
+  // and [::] are all addresses of this machine. Port 0 picks a free one.
+  // `reserved` more descriptors remain for others than without it. `metrics`
+  // and `connections` must outlive it. Unavailable, with a message that begins
+  // with the name of the `option`, if the address is wrong or taken.
   static absl::StatusOr<std::unique_ptr<Listener>> Open(
       const std::string& option, const std::string& address, uint32_t reserved,
       Metrics* metrics, ConnectionTable* connections);

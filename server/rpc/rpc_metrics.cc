@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
+
 namespace sortition {
 namespace {
 
@@ -30,7 +32,10 @@ const google::protobuf::MethodDescriptor& MethodOf(
   const google::protobuf::ServiceDescriptor& service =
       *request.file()->service(0);
   int i = 0;
-  while (service.method(i)->input_type() != &request) ++i;
+  for (; i < service.method_count(); ++i) {
+    if (service.method(i)->input_type() == &request) break;
+  }
+  CHECK(i < service.method_count());
   return *service.method(i);
 }
 

@@ -1,6 +1,7 @@
 // Requests that are broken, late, too large, or of another site; and more
 // connections than a process has descriptors.
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "process/http/socket_addresses.h"
 #include "tests/process/http/http_server_fixture.h"
 #include "tests/testing/http_client.h"
 #include "tests/testing/patience.h"
@@ -61,6 +63,10 @@ TEST_F(HostileHttpTest, RefusesWhatIsNotHttp) {
   ExpectRefused("GET /page HTTP/3.0\r\nHost: localhost\r\n\r\n", 505,
                 "HTTP/1.1");
   ExpectRefused("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "");
+  // Civetweb closes without an answer.
+  EXPECT_EQ(
+      AskHttp(port(), "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n").code, 0);
+  ExpectServes();
 }
 
 TEST_F(HostileHttpTest, RefusesTargetsThatAreNoPaths) {
@@ -90,7 +96,56 @@ TEST_F(HostileHttpTest, RefusesBodiesOfTwoLengths) {
                 "number of bytes");
   ExpectRefused(Post("Content-Length: 99999999999999999999\r\n", "hello"), 400,
                 "number of bytes");
-  ExpectRefused(Post("Transfer-Encoding: gzip\r\n", "hello"), 400, "");
+  for (const char* const encoding :
+       {"gzip", "identity", "chunked, gzip", "gzip, chunked", "Chunked x"}) {
+    ExpectRefused(
+        Post(absl::StrCat("Transfer-Encoding: ", encoding, "\r\n"), "hello"),
+        400, "");
+  }
+  ExpectRefused(
+      "POST /echo HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      400, "must be chunked, in HTTP/1.1");
+  for (const char* const twice :
+       {"Connection: keep-alive\r\nConnection: close\r\n",
+        "Expect: 100-continue\r\nExpect: 100-continue\r\n",
+        "Authorization: Bearer a\r\nauthorization: Bearer b\r\n"}) {
+    ExpectRefused(Post(twice, ""), 400, "2 times");
+  }
+}
+
+TEST_F(HostileHttpTest, RefusesLengthsThatStandWhereItDoesNotLook) {
+  // The body would be the next request.
+  const std::string length = "Content-Length: 46\r\n";
+  const std::string body = "GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n....";
+  for (const char* const before :
+       {":x\r\n", " folded: x\r\n", "\xc3\xa9: x\r\n"}) {
+    ExpectRefused(Post(absl::StrCat(before, length), body), 400,
+                  "a line of the headers");
+    // As the first line of all.
+    ExpectRefused(
+        absl::StrCat("POST /echo HTTP/1.0\r\n", before, length, "\r\n", body),
+        400, "a line of the headers");
+  }
+  ExpectRefused(Post("Content-Length : 2\r\n", "{}"), 400,
+                "no blank before the colon");
+  ExpectRefused(Post("X-Extra: a\nContent-Length: 2\r\n", "{}"), 400, "CR LF");
+  ExpectRefused("GET /page HTTP/1.1\nHost: localhost\n\n", 400, "CR LF");
+  ExpectRefused("GET /page HTTP/1.1\r\nHost: localhost\r\n\nX: y\r\n\r\n", 400,
+                "CR LF");
+  std::string many;
+  for (int i = 0; i < 63; ++i) absl::StrAppend(&many, "X-", i, ": x\r\n");
+  ExpectRefused(Post(many + length, body), 400, "64 headers or more");
+  // One fewer, some of them empty.
+  const std::string few = many.substr(0, many.find("X-60:")) + "X-E:\r\n";
+  EXPECT_THAT(AskHttp(port(), Post(few + "Content-Length: 2\r\n", "{}")).body,
+              HasSubstr("[{}]"));
+  EXPECT_EQ(AskHttp(port(),
+                    "GET /page HTTP/1.1\r\nX-Extra:\r\n"
+                    "Host: localhost\r\nX-E: \r\n\r\n")
+                .code,
+            200);
+  EXPECT_EQ(AskHttp(port(), "GET /page HTTP/1.0\r\n\r\n").code, 200);
 }
 
 TEST_F(HostileHttpTest, RefusesChunksThatAreNone) {
@@ -163,6 +218,89 @@ TEST_F(HostileHttpTest, RefusesPagesOfOtherSites) {
               "GET /page HTTP/1.1\r\nHost: localhost\r\nHost: a.b\r\n\r\n")
           .code,
       400);
+}
+
+TEST_F(HostileHttpTest, TakesTheNamesThatItIsGiven) {
+  // By address, as from elsewhere.
+  Open({.hosts = {"sortition.example.com", "other.example:8443"}}, {},
+       "0.0.0.0:0");
+  const auto ask = [&](const std::string& method, const std::string& host,
+                       const std::string& origin) {
+    return AskHttp(port(),
+                   absl::StrCat(method, " HTTP/1.1\r\nHost: ", host, "\r\n",
+                                origin.empty() ? "" : "Origin: ", origin,
+                                origin.empty() ? "" : "\r\n",
+                                "Content-Length: 0\r\n\r\n"))
+        .code;
+  };
+  const std::string post = "POST /echo";
+  EXPECT_EQ(ask(post, "evil.example:8503", "http://evil.example:8503"), 403);
+  EXPECT_EQ(ask(post, "evil.example:8503", ""), 403);
+  EXPECT_EQ(ask("GET /page", "evil.example", ""), 403);
+  EXPECT_EQ(ask(post, "127.evil.example", ""), 403);
+  EXPECT_EQ(ask(post, "10.1.2.3:8503", ""), 200);
+  EXPECT_EQ(ask(post, "[fe80::1]:8503", "http://[fe80::1]:8503"), 200);
+  EXPECT_EQ(ask(post, "localhost:8503", ""), 200);
+  EXPECT_EQ(ask(post, "Sortition.example.com:8503", ""), 200);
+  // A proxy in front of it, which keeps the Host or does not.
+  const std::string origin = "https://sortition.example.com";
+  EXPECT_EQ(ask(post, "sortition.example.com", origin), 200);
+  EXPECT_EQ(ask(post, "localhost:8503", origin), 200);
+  EXPECT_EQ(ask(post, "localhost:8503", origin + ":8443"), 403);
+  EXPECT_EQ(ask(post, "localhost:8503", "https://other.example:8443"), 200);
+  EXPECT_EQ(ask(post, "localhost:8503", "https://other.example"), 403);
+  EXPECT_EQ(ask(post, "localhost:8503", "sortition.example.com"), 403);
+  // Programs that watch know it by other names.
+  EXPECT_EQ(ask("GET /metrics", "server:8503", ""), 200);
+  EXPECT_EQ(ask("GET /metrics", "server:8503", "http://evil.example"), 403);
+}
+
+TEST_F(HostileHttpTest, OnLoopbackNothingIsReadByForeignNames) {
+  EXPECT_EQ(
+      AskHttp(port(), "GET /metrics HTTP/1.1\r\nHost: server\r\n\r\n").code,
+      403);
+}
+
+TEST_F(HostileHttpTest, AnUnfinishedBodyDoesNotHoldUpTheEnd) {
+  Open({.request_seconds = 600});
+  HttpClient client(port());
+  client.Send(Post("Content-Length: 100\r\nExpect: 100-continue\r\n", ""));
+  EXPECT_EQ(client.Read(false, false).code, 100);
+  client.Send("x");
+  const Clock::time_point begin = Clock::now();
+  Close();
+  EXPECT_LT(Clock::now() - begin, std::chrono::duration<double>(Patience(10)));
+}
+
+TEST_F(HostileHttpTest, TheKernelKeepsSilentClientsForLong) {
+  const std::vector<int> sockets =
+      FindListeningSockets({absl::StrCat("127.0.0.1:", port())});
+  ASSERT_EQ(sockets.size(), 1u);
+  int seconds = 0;
+  socklen_t size = sizeof(seconds);
+  ASSERT_EQ(
+      ::getsockopt(sockets[0], IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, &size),
+      0);
+  EXPECT_GE(seconds, 1800);
+}
+
+TEST_F(HostileHttpTest, SilentClientsThatTheKernelDoesNotKeepAreLeft) {
+  Open({.threads = 2, .request_seconds = 600});
+  const std::vector<int> sockets =
+      FindListeningSockets({absl::StrCat("127.0.0.1:", port())});
+  ASSERT_EQ(sockets.size(), 1u);
+  const int none = 0;
+  ASSERT_EQ(::setsockopt(sockets[0], IPPROTO_TCP, TCP_DEFER_ACCEPT, &none,
+                         sizeof(none)),
+            0);
+  std::vector<std::unique_ptr<HttpClient>> silent;
+  for (int i = 0; i < 4; ++i) {
+    silent.push_back(std::make_unique<HttpClient>(port()));
+  }
+  const Clock::time_point begin = Clock::now();
+  ExpectServes();
+  for (const auto& client : silent) EXPECT_TRUE(client->ReadsEnd());
+  EXPECT_LT(Clock::now() - begin, std::chrono::duration<double>(Patience(30)));
 }
 
 class SlowClientTest : public HostileHttpTest {

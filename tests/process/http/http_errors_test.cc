@@ -47,6 +47,12 @@ TEST(HttpErrorsTest, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(JsonString("\xc3"), "\"?\"");
   EXPECT_EQ(JsonString("a\xff\xc3\xa9"), "\"a???\"");
   EXPECT_EQ(JsonString("\xf0\x9f\x8e\xb2"), "\"🎲\"");
+  EXPECT_EQ(JsonString("\xf4\x8f\xbf\xbf"), "\"\xf4\x8f\xbf\xbf\"");
+  // A surrogate, two that are longer than need be, and one that is too large.
+  EXPECT_EQ(JsonString("\xed\xa0\x80"), "\"???\"");
+  EXPECT_EQ(JsonString("\xe0\x9f\xbf"), "\"???\"");
+  EXPECT_EQ(JsonString("\xf0\x8f\xbf\xbf"), "\"????\"");
+  EXPECT_EQ(JsonString("\xf4\x90\x80\x80"), "\"????\"");
 }
 
 }  // namespace

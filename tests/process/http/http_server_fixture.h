@@ -21,15 +21,19 @@ class HttpServerFixture : public testing::Test {
     Open({.threads = 4, .max_waiting = 16, .max_body_bytes = kMaxBody});
   }
 
-  void Open(const HttpLimits& limits) {
+  void Open(const HttpLimits& limits, HttpHooks hooks = {},
+            const std::string& address = "127.0.0.1:0") {
     auto server = HttpServer::Open(
-        "http.listen", "127.0.0.1:0", limits,
+        "http.listen", address, limits,
         {{"GET /page",
           [](const HttpRequest&) {
             return HttpAnswer{.content_type = "text/plain", .body = "the page"};
           }},
          {"POST /echo",
-          [this](const HttpRequest& request) { return Echo(request); }}});
+          [this](const HttpRequest& request) { return Echo(request); }},
+         {"GET /metrics",
+          [](const HttpRequest&) { return HttpAnswer{.body = "figures"}; }}},
+        std::move(hooks));
     EXPECT_OK(server.status());
     server_ = *std::move(server);
     last_port_ = server_->port();

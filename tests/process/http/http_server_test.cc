@@ -2,7 +2,9 @@
 
 #include <signal.h>
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -147,7 +149,10 @@ TEST_F(HttpServerTest, RefusesWrongPathsAndMethods) {
 TEST_F(HttpServerTest, RefusesAWrongOrTakenAddress) {
   for (const std::string& address :
        {absl::StrCat("127.0.0.1:", port()), std::string("nothing"),
-        std::string("127.0.0.1:"), std::string("192.0.2.1:0")}) {
+        std::string("127.0.0.1:"), std::string("192.0.2.1:0"),
+        std::string("[::1]:0")}) {
+    EXPECT_EQ(HttpServer::CheckAddress("http.listen", address),
+              HttpServer::Open("http.listen", address, {}, {}).status());
     EXPECT_THAT(
         HttpServer::Open("http.listen", address, {}, {}).status(),
         StatusIs(StatusCode::kUnavailable,
@@ -159,6 +164,8 @@ TEST_F(HttpServerTest, RefusesAWrongOrTakenAddress) {
 TEST_F(HttpServerTest, ListensAtAllAddressesOfAName) {
   Close();
   const int free_port = last_port();
+  EXPECT_OK(HttpServer::CheckAddress("listen",
+                                     absl::StrCat("localhost:", free_port)));
   ASSERT_OK_AND_ASSIGN(
       const auto server,
       HttpServer::Open("listen", absl::StrCat("localhost:", free_port), {},
@@ -179,10 +186,47 @@ TEST_F(HttpServerTest, EachThreadThatAnswersBeginsAsItIsTold) {
                            return HttpAnswer{.body = has_begun ? "has begun"
                                                                : "has not"};
                          }}},
-                       [] { has_begun = true; }));
+                       {.begin_thread = [] { has_begun = true; }}));
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(GetHttp(server->port(), "/").body, "has begun");
   }
+}
+
+TEST_F(HttpServerTest, CountsEveryAnswer) {
+  std::mutex mutex;
+  std::map<std::string, int> counts;
+  Open({.max_body_bytes = 1024},
+       {.count = [&](absl::string_view path, int code) {
+         const std::lock_guard lock(mutex);
+         ++counts[absl::StrCat(path, " ", code)];
+       }});
+  GetHttp(port(), "/page");
+  GetHttp(port(), "/page", "Origin: http://example.org\r\n");
+  GetHttp(port(), "/echo");
+  GetHttp(port(), "/age");
+  PostJson(port(), "/echo", std::string(2000, 'x'));
+  AskHttp(port(), "nonsense\r\n\r\n");
+  const std::lock_guard lock(mutex);
+  EXPECT_THAT(
+      counts,
+      testing::UnorderedElementsAre(
+          testing::Pair("/page 200", 1), testing::Pair("/page 403", 1),
+          testing::Pair("/echo 405", 1), testing::Pair("other 404", 1),
+          testing::Pair("/echo 413", 1), testing::Pair("other 400", 1)));
+}
+
+TEST_F(HttpServerTest, ReadsNoBodyThatIsNotWanted) {
+  Open({}, {.wants_body = [](const HttpRequest& request) {
+         return request.header("x-extra") == "please";
+       }});
+  EXPECT_THAT(PostJson(port(), "/echo", "hello", "X-Extra: please\r\n").body,
+              HasSubstr("[hello]"));
+  // It has not even come.
+  const HttpReply reply = AskHttp(port(),
+                                  "POST /echo HTTP/1.1\r\nHost: localhost\r\n"
+                                  "Content-Length: 5\r\n\r\n");
+  EXPECT_THAT(reply.body, HasSubstr("[]"));
+  EXPECT_EQ(reply.headers.at("connection"), "close");
 }
 
 TEST_F(HttpServerTest, AProgramStillLearnsHowItsChildrenEnd) {

@@ -27,23 +27,23 @@ TEST(SocketAddressesTest, NamesBecomeAddressesOfThisMachine) {
   }
 }
 
-TEST(SocketAddressesTest, KnowsWhoCanReachAnAddress) {
-  EXPECT_TRUE(IsLoopbackAddress("127.0.0.1:80"));
-  EXPECT_TRUE(IsLoopbackAddress("[::1]:80"));
-  EXPECT_FALSE(IsLoopbackAddress("0.0.0.0:80"));
-  EXPECT_FALSE(IsLoopbackAddress("[::]:80"));
-  EXPECT_FALSE(IsLoopbackAddress("[::12]:80"));
+TEST(SocketAddressesTest, TakesIpv4Only) {
+  EXPECT_THAT(FindAddresses("[::1]:80"), IsEmpty());
+  for (const std::string& address : FindAddresses("localhost:80")) {
+    EXPECT_THAT(address, testing::MatchesRegex("127\\.[0-9.]+:80"));
+  }
 }
 
 TEST(SocketAddressesTest, KnowsNamesOfThisMachineAlone) {
   for (const char* const host :
        {"localhost", "LocalHost:8503", "page.localhost", "127.0.0.1:1",
-        "127.1.2.3", "[::1]:8503", "[::1]"}) {
+        "127.1.2.3", "127.0.0.1:80", "[::1]:8503", "[::1]"}) {
     EXPECT_TRUE(IsLoopbackHost(host)) << host;
   }
   for (const char* const host :
        {"", "example.org", "localhost.example.org", "127.0.0.1.example.org",
-        "127.example.org", "[::2]:80", "10.0.0.1", "notlocalhost"}) {
+        "127.example.org", "127.evil.example:80", "[::2]:80", "[::]:80",
+        "[::12]:80", "0.0.0.0:80", "10.0.0.1", "notlocalhost"}) {
     EXPECT_FALSE(IsLoopbackHost(host)) << host;
   }
 }
@@ -60,8 +60,10 @@ TEST(SocketAddressesTest, FindsOnlyTheSocketThatListensThere) {
   const int port = ntohs(place.sin_port);
   const std::string address = absl::StrCat("127.0.0.1:", port);
   EXPECT_THAT(FindListeningSockets({address}), IsEmpty());
+  EXPECT_TRUE(IsFree("127.0.0.1:0"));
   ASSERT_EQ(::listen(fd, 1), 0);
-  EXPECT_THAT(FindListeningSockets({"[::1]:1", address}), ElementsAre(fd));
+  EXPECT_FALSE(IsFree(address));
+  EXPECT_THAT(FindListeningSockets({"127.0.0.1:1", address}), ElementsAre(fd));
   EXPECT_THAT(FindListeningSockets({absl::StrCat("127.0.0.2:", port)}),
               IsEmpty());
   ::close(fd);

@@ -1,6 +1,9 @@
 // The HTTP port as part of the server: pages, identity, drain.
 #include "server/http/http_port.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <string>
 #include <thread>
@@ -8,6 +11,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
+#include "process/threads.h"
+#include "server/check_config.h"
+#include "server/http/metrics_page.h"
 #include "server/identity/identity.h"
 #include "tests/server/http/http_port_fixture.h"
 
@@ -50,6 +56,74 @@ TEST_F(HttpPortTest, ServesItsPages) {
   EXPECT_EQ(status.headers.at("content-type"), "application/json");
   EXPECT_THAT(status.body, HasSubstr("\"role\":\"server\""));
   EXPECT_EQ(GetHttp(http_port(), "/v1/rank").code, 405);
+}
+
+TEST_F(HttpPortTest, CountsWhatItRefuses) {
+  StartServer();
+  const auto count = [&](const std::string& labels) {
+    const std::string text = GetHttp(http_port(), "/metrics").body;
+    const size_t at =
+        text.find(absl::StrCat("sortition_http_requests_total{", labels, "} "));
+    return at == std::string::npos ? ""
+                                   : text.substr(text.find("} ", at) + 2, 2);
+  };
+  for (int i = 1; i < 3; ++i) {
+    GetHttp(http_port(), "/", "Origin: http://example.org\r\n");
+    AskHttp(http_port(), "nonsense\r\n\r\n");
+    EXPECT_EQ(count("code=\"403\",path=\"/\""), absl::StrCat(i, "\n"));
+    EXPECT_EQ(count("code=\"400\",path=\"other\""), absl::StrCat(i, "\n"));
+  }
+}
+
+TEST_F(HttpPortTest, AScrapeHasTheUsualPriority) {
+  // Its locks are those of requests.
+  const auto priority = [] {
+    return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()));
+  };
+  Metrics metrics;
+  int of_scrape = -100;
+  metrics.OnScrape([&] { of_scrape = priority(); });
+  MetricsPage page(&metrics);
+  std::thread([&] {
+    YieldToOtherThreads();
+    EXPECT_THAT(page.Text(), HasSubstr("sortition_build_info"));
+  }).join();
+  EXPECT_EQ(of_scrape, priority());
+}
+
+TEST_F(HttpPortTest, TakesTheNamesOfTheOption) {
+  options_.mutable_http()->add_hosts("sortition.example.com");
+  StartServer();
+  const auto ask = [&](const std::string& origin) {
+    return Post("/v1/models/list", "{}",
+                absl::StrCat("Origin: ", origin, "\r\n", kPatient))
+        .code;
+  };
+  EXPECT_EQ(ask("https://sortition.example.com"), 200);
+  EXPECT_EQ(ask("https://evil.example.com"), 403);
+}
+
+TEST_F(HttpPortTest, RefusesOptionsThatMakeNoSense) {
+  EXPECT_OK(ValidateServerOptions(options_));
+  config::v1::ServerOptions options = options_;
+  options.mutable_http()->set_threads(32);
+  options.mutable_http()->set_max_body_bytes(1 << 25);
+  EXPECT_OK(ValidateServerOptions(options));
+  options.mutable_http()->set_threads(33);
+  EXPECT_THAT(ValidateServerOptions(options),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("http.threads = 33, http.max_body_bytes = "
+                                 "33554432: their product")));
+  for (const char* const wrong :
+       {"", "https://a.example", "a.example/", "a b"}) {
+    options = options_;
+    options.mutable_http()->add_hosts("good.example:8443");
+    EXPECT_OK(ValidateServerOptions(options));
+    options.mutable_http()->add_hosts(wrong);
+    EXPECT_THAT(ValidateServerOptions(options),
+                StatusIs(StatusCode::kInvalidArgument,
+                         HasSubstr(absl::StrCat("http.hosts = \"", wrong))));
+  }
 }
 
 TEST_F(HttpPortTest, ModelsAreListedAndChanged) {
@@ -177,6 +251,26 @@ TEST_F(HttpTokenTest, TokensHoldAsOverGrpc) {
   EXPECT_EQ(GetHttp(http_port(), "/readyz").code, 200);
   EXPECT_THAT(GetHttp(http_port(), "/status.json").body,
               HasSubstr("\"needs_token\":true"));
+}
+
+TEST_F(HttpTokenTest, WithoutATokenTheBodyIsNotAwaited) {
+  StartServer();
+  const auto ask = [&](const std::string& path, const std::string& token) {
+    return AskHttp(
+        http_port(),
+        absl::StrCat("POST ", path,
+                     " HTTP/1.1\r\nHost: localhost\r\n"
+                     "Content-Type: application/json\r\n",
+                     token, kPatient, "Content-Length: 1000000\r\n\r\n"));
+  };
+  const HttpReply none = ask("/v1/rank", "");
+  EXPECT_EQ(none.code, 401);
+  EXPECT_EQ(none.headers.at("www-authenticate"), "Bearer");
+  EXPECT_EQ(ask("/v1/models/change", "Authorization: Bearer nobody\r\n").code,
+            401);
+  EXPECT_EQ(ask("/v1/feedback", "Authorization: Bearer decider\r\n").code, 403);
+  EXPECT_EQ(ask("/v1/models/list", "Authorization: Bearer decider\r\n").code,
+            403);
 }
 
 TEST_F(HttpTokenTest, TokensAreNotTakenWhereOthersCanListen) {

@@ -99,6 +99,16 @@ TEST_F(JsonCallsTest, HandsOnWhoCallsAndWhatFor) {
               testing::Contains(testing::Pair("X-Request-Id", "r 1")));
 }
 
+TEST_F(JsonCallsTest, NobodyElseCanClaimToHaveComeOverHttp) {
+  grpc::ClientContext context;
+  context.AddMetadata(kHttpPeerKey, "10.0.0.1:80");
+  v1::SelectResponse response;
+  EXPECT_TRUE(v1::Ranking::NewStub(server_->InProcessChannel({}))
+                  ->Select(&context, {}, &response)
+                  .ok());
+  EXPECT_THAT(ranking_.peer, testing::Not(HasSubstr("http:")));
+}
+
 TEST_F(JsonCallsTest, GivesEveryCallADeadline) {
   EXPECT_EQ(Select().code, 200);
   EXPECT_GT(ranking_.seconds_left, 0);

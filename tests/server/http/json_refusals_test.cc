@@ -204,6 +204,26 @@ TEST_F(JsonRefusalsTest, SaysWhichFieldIsWrong) {
                 "");
 }
 
+TEST_F(JsonRefusalsTest, NothingIsReadAsSomethingThatWasNotSaid) {
+  const auto values = [&](const std::string& text, const std::string& message) {
+    ExpectRefused(absl::StrCat("{\"context\":{\"candidates\":{"
+                               "\"num_features\":1,\"dense\":{\"values\":",
+                               text, "}}}}"),
+                  message);
+  };
+  values("[0.9,null,0.1]", "must have no entry null, at line 1");
+  values("[[0.9],[0.5]]", "must have no list as an entry");
+  values("0.5", "must be a list");
+  values("[\"0x1p3\"]", "must be a decimal number");
+  ExpectRefused(
+      "{\"context\":{\"candidates\":{\"num_features\":1,\"numFeatures\":2}}}",
+      "key \\\"num_features\\\" stands there twice");
+  const HttpReply shown =
+      Post("/v1/shown", "{\"decision_id\":\"d\",\"shown\":[0,null,1]}");
+  EXPECT_EQ(shown.code, 400);
+  EXPECT_THAT(shown.body, HasSubstr("field \\\"shown\\\" must have no entry"));
+}
+
 TEST_F(JsonRefusalsTest, AsksForJsonAndForHeadersThatMakeSense) {
   const auto post = [&](const std::string& headers) {
     return AskHttp(http_port(),
