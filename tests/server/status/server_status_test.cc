@@ -1,5 +1,9 @@
 #include "server/status/server_status.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -13,6 +17,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "process/status/status_text.h"
+#include "server/status/model_figures.h"
 #include "tests/server/server_fixture.h"
 #include "tests/server/status/hostile_peer.h"
 #include "tests/testing/patience.h"
@@ -155,6 +160,7 @@ TEST_F(ServerStatusTest, LeavesTheHistoryOutWhereAsked) {
 
 TEST_F(ServerStatusTest, ShowsTheSidecarThatItIsToldOf) {
   status::v1::Status of_sidecar;
+  of_sidecar.mutable_process()->set_role("sidecar");
   of_sidecar.mutable_sidecar()->set_pending(41);
   const std::string json = StatusJson(of_sidecar);
   HostilePeer peer([&json](int fd) {
@@ -190,6 +196,43 @@ TEST_F(ServerStatusTest, ASilentSidecarHoldsUpNobody) {
   EXPECT_TRUE(status.server().ready());
   source->Stop();
   source->Stop();
+}
+
+// A pipe that nobody writes to stands for a network file system whose server is
+// away: to open it takes for ever.
+TEST_F(ServerStatusTest, AStoreThatHangsHoldsUpNobody) {
+  const std::string ledger = options_.model_store() + "/m/looks.jsonl";
+  ASSERT_EQ(::mkfifo(ledger.c_str(), 0600), 0);
+  auto source = ServerStatusSource::Create(Parts());
+  for (int i = 0; i < 3; ++i) {
+    const status::v1::Status status = Parse(source->Json());
+    EXPECT_EQ(status.server().models(0).version(), 1u);
+    EXPECT_EQ(status.server().models(0).versions_size(), 0);
+  }
+  source->Stop();
+  source.reset();
+  // The thread that reads goes on, and ends.
+  const int pipe = ::open(ledger.c_str(), O_WRONLY | O_NONBLOCK);
+  EXPECT_GE(pipe, 0);
+  ::close(pipe);
+}
+
+TEST_F(ServerStatusTest, SaysHowManyModelsAreLeftOutAndShowsTheBusiest) {
+  for (size_t i = 0; i < kMostModels; ++i) {
+    Publish(options_.model_store(),
+            MakeSelectModel(absl::StrCat("a", i), {1, 2}));
+  }
+  registry_->Refresh();
+  const auto busiest = registry_->Find("m");
+  ASSERT_OK(busiest);
+  (*busiest)->primary->counters->Count(absl::StatusCode::kOk, 0);
+  const auto source = ServerStatusSource::Create(Parts());
+  const status::v1::Server server = Parse(source->Json()).server();
+  ASSERT_EQ(server.models_size(), 50);
+  EXPECT_EQ(server.models(0).name(), "m");
+  EXPECT_EQ(server.models(0).traffic(0).decisions(), 1u);
+  EXPECT_EQ(server.models(1).name(), "a0");
+  EXPECT_EQ(server.further_models(), 1u);
 }
 
 }  // namespace
