@@ -11,6 +11,8 @@
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/models/look_ledger.h"
+#include "server/models/model_registry.h"
+#include "server/models/models_service.h"
 #include "tests/server/server_fixture.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
