@@ -278,5 +278,20 @@ TEST_F(ModelFiguresTest, LongTextsAreCut) {
   EXPECT_LT(figures.history(0).ByteSizeLong(), 2'500u);
 }
 
+TEST(ShownModelsTest, TheBusiestComeFirstAndTheRestByName) {
+  v1::ListModelsResponse list;
+  for (int i = 100; i < 160; ++i) {
+    list.add_models()->set_name(absl::StrCat("m", i));
+  }
+  SamplesByModel samples;
+  samples["m159"].decisions = 5;
+  samples["m120"].decisions = 7;
+  const auto shown = ShownModels(list, samples);
+  ASSERT_THAT(shown, SizeIs(50));
+  EXPECT_EQ(shown[0]->name(), "m120");
+  EXPECT_EQ(shown[1]->name(), "m159");
+  EXPECT_EQ(shown[2]->name(), "m100");
+}
+
 }  // namespace
 }  // namespace sortition

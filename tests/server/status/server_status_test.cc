@@ -17,7 +17,6 @@
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "process/status/status_text.h"
-#include "server/status/model_figures.h"
 #include "tests/server/server_fixture.h"
 #include "tests/server/status/hostile_peer.h"
 #include "tests/testing/patience.h"
@@ -217,26 +216,6 @@ TEST_F(ServerStatusTest, AStoreThatHangsHoldsUpNobody) {
   ASSERT_GE(pipe, 0);
   ::unlink(ledger.c_str());
   ::close(pipe);
-}
-
-TEST_F(ServerStatusTest, SaysHowManyModelsAreLeftOutAndShowsTheBusiest) {
-  for (size_t i = 0; i < kMostModels; ++i) {
-    Publish(options_.model_store(),
-            MakeSelectModel(absl::StrCat("a", i), {1, 2}));
-  }
-  registry_->Refresh();
-  const auto busiest = registry_->Find("m");
-  ASSERT_OK(busiest);
-  (*busiest)->primary->counters->Count(absl::StatusCode::kOk, 0);
-  const auto source = ServerStatusSource::Create(Parts());
-  const status::v1::Server server =
-      Await(source.get(), [](const status::v1::Status& each) {
-        return each.server().models_size() == 50;
-      }).server();
-  EXPECT_EQ(server.models(0).name(), "m");
-  EXPECT_EQ(server.models(0).traffic(0).decisions(), 1u);
-  EXPECT_EQ(server.models(1).name(), "a0");
-  EXPECT_EQ(server.further_models(), 1u);
 }
 
 }  // namespace
