@@ -19,14 +19,6 @@ std::string ToText(Number value) {
   return absl::StrCat(value);
 }
 
-// Cuts a text, but no character of UTF-8 in two: JSON takes no half ones.
-std::string Shorten(absl::string_view text) {
-  if (text.size() <= kKeptBytes) return std::string(text);
-  size_t size = kKeptBytes;
-  while (size > 0 && (static_cast<uint8_t>(text[size]) & 0xc0) == 0x80) --size;
-  return absl::StrCat(text.substr(0, size), " ...");
-}
-
 struct Kept {
   std::mutex mutex;
   std::deque<RecentWarning> warnings;  // Latest first; guarded by `mutex`.
@@ -39,6 +31,13 @@ Kept& TheKept() {
 }
 
 }  // namespace
+
+std::string ShortenText(absl::string_view text) {
+  if (text.size() <= kKeptBytes) return std::string(text);
+  size_t size = kKeptBytes;
+  while (size > 0 && (static_cast<uint8_t>(text[size]) & 0xc0) == 0x80) --size;
+  return absl::StrCat(text.substr(0, size), " ...");
+}
 
 std::vector<RecentWarning> RecentWarnings() {
   Kept& kept = TheKept();
@@ -53,7 +52,7 @@ void KeepWarning(absl::string_view level, absl::string_view message,
   RecentWarning warning;
   warning.time_us = absl::ToUnixMicros(absl::Now());
   warning.level = std::string(level);
-  warning.message = Shorten(message);
+  warning.message = ShortenText(message);
   for (const LogField& field : fields) {
     if (warning.details.size() > kKeptBytes) break;
     absl::StrAppend(&warning.details, warning.details.empty() ? "" : " ",
@@ -61,7 +60,7 @@ void KeepWarning(absl::string_view level, absl::string_view message,
                     std::visit([](const auto& value) { return ToText(value); },
                                field.value.value()));
   }
-  warning.details = Shorten(warning.details);
+  warning.details = ShortenText(warning.details);
   Kept& kept = TheKept();
   const std::lock_guard lock(kept.mutex);
   kept.warnings.push_front(std::move(warning));

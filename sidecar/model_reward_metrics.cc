@@ -9,8 +9,8 @@ namespace sortition {
 namespace {
 
 constexpr char kTuples[] = "sortition_sidecar_tuples_total";
-constexpr char kRewardSum[] = "sortition_sidecar_reward_sum";
-constexpr char kRewardSquareSum[] = "sortition_sidecar_reward_square_sum";
+constexpr char kRewards[] = "sortition_sidecar_reward_total";
+constexpr char kSquares[] = "sortition_sidecar_reward_squares_total";
 constexpr char kOther[] = "other";
 
 MetricLabels Labels(const std::string& model, const std::string& version,
@@ -20,15 +20,17 @@ MetricLabels Labels(const std::string& model, const std::string& version,
           {"has_feedback", has_feedback ? "true" : "false"}};
 }
 
+MetricLabels WithSign(MetricLabels labels, bool is_negative) {
+  labels["sign"] = is_negative ? "negative" : "positive";
+  return labels;
+}
+
 }  // namespace
 
 void ModelRewardMetrics::Series::Add(bool has_feedback, double reward) {
   tuples[has_feedback]->Increment();
-  const auto add = [](double value, MetricGauge* sum) {
-    sum->Set(sum->value() + value);
-  };
-  add(reward, reward_sum[has_feedback]);
-  add(reward * reward, reward_square_sum[has_feedback]);
+  rewards[has_feedback][reward < 0]->Increment(std::abs(reward));
+  squares[has_feedback]->Increment(reward * reward);
 }
 
 void ModelRewardMetrics::Version::Add(bool has_feedback, double reward) {
@@ -59,10 +61,13 @@ ModelRewardMetrics::Series ModelRewardMetrics::MakeSeries(
     series.tuples[has_feedback] = metrics_->Counter(
         kTuples, "Tuples written, by the model and version that decided",
         labels);
-    series.reward_sum[has_feedback] = metrics_->Gauge(
-        kRewardSum, "Sum of the rewards of these tuples", labels);
-    series.reward_square_sum[has_feedback] = metrics_->Gauge(
-        kRewardSquareSum, "Sum of the squares of these rewards", labels);
+    for (const bool is_negative : {false, true}) {
+      series.rewards[has_feedback][is_negative] = metrics_->Counter(
+          kRewards, "Sum of the rewards of these tuples, without their sign",
+          WithSign(labels, is_negative));
+    }
+    series.squares[has_feedback] = metrics_->Counter(
+        kSquares, "Sum of the squares of these rewards", labels);
   }
   return series;
 }
@@ -112,8 +117,10 @@ void ModelRewardMetrics::RemoveSeries(const std::string& model,
     const MetricLabels labels =
         Labels(model, absl::StrCat(version), has_feedback);
     metrics_->RemoveCounter(kTuples, labels);
-    metrics_->RemoveGauge(kRewardSum, labels);
-    metrics_->RemoveGauge(kRewardSquareSum, labels);
+    for (const bool is_negative : {false, true}) {
+      metrics_->RemoveCounter(kRewards, WithSign(labels, is_negative));
+    }
+    metrics_->RemoveCounter(kSquares, labels);
   }
 }
 

@@ -35,8 +35,10 @@ class ModelRewardMetrics {
   // The counts of tuples without and with feedback.
   struct Series {
     std::array<MetricCounter*, 2> tuples;
-    std::array<MetricGauge*, 2> reward_sum;
-    std::array<MetricGauge*, 2> reward_square_sum;
+    // Of rewards that are not negative, and of those that are, apart: a counter
+    // only grows.
+    std::array<std::array<MetricCounter*, 2>, 2> rewards;
+    std::array<MetricCounter*, 2> squares;
     void Add(bool has_feedback, double reward);
   };
   struct Version {

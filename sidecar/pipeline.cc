@@ -367,7 +367,7 @@ void Pipeline::UpdateMetrics() {
   if (status_source_ == nullptr) return;
   status::v1::Sidecar figures = StatusFigures(counts_, options_.tuples());
   figures.set_problem(problem_);
-  status_source_->Update(figures, clock_());
+  status_source_->Update(figures, clock_(), SteadyUs());
 }
 
 absl::Status Pipeline::Close() {

@@ -16,6 +16,7 @@ status::v1::Sidecar StatusFigures(const SidecarCounts& counts,
   figures.set_watermark_us(counts.watermark_us);
   figures.set_tuples(counts.tuples);
   figures.set_censored(counts.censored_tuples);
+  figures.set_feedback(counts.join.feedback);
   figures.set_late(counts.late_after_window);
   figures.set_unmatched(counts.late_unknown_decision);
   if (counts.reward_waits > 0) {

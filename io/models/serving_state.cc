@@ -31,7 +31,6 @@ namespace {
 using model::v1::Serving;
 
 constexpr uint64_t kMaxBytes = 1 << 20;
-constexpr size_t kKeptStates = 1000;
 // A writer holds the lock while it loads versions.
 constexpr absl::Duration kLongestLockWait = absl::Seconds(30);
 
@@ -270,8 +269,12 @@ absl::Status WithServing(const std::string& model_dir,
 }
 
 absl::StatusOr<std::vector<Serving>> ServingHistory(
-    const std::string& model_dir) {
-  ASSIGN_OR_RETURN(const std::vector<uint64_t> changes, ListChanges(model_dir));
+    const std::string& model_dir, size_t most) {
+  ASSIGN_OR_RETURN(std::vector<uint64_t> changes, ListChanges(model_dir));
+  if (changes.size() > most) {
+    changes.erase(changes.begin(),
+                  changes.end() - static_cast<ptrdiff_t>(most));
+  }
   std::vector<Serving> states;
   for (const uint64_t change : changes) {
     auto state = ReadState(PathOfChange(model_dir, change));

@@ -2,6 +2,7 @@
 // What of a model's versions serves: <root>/<model>/SERVING.textproto, and in
 // <root>/<model>/.serving every state that it has had. Servers follow the file;
 // the control plane, rollouts and people write it.
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -48,9 +49,12 @@ absl::Status WithServing(
     const std::string& model_dir,
     absl::FunctionRef<absl::Status(const model::v1::Serving&)> use);
 
-// Returns the states that there were, ascending by change; at most the last
-// 1,000. Files that are not states are left out.
+// So many changes are kept.
+inline constexpr size_t kKeptStates = 1000;
+
+// Returns the states that there were, ascending by change. Reads only the last
+// `most`; files that are not states are left out.
 absl::StatusOr<std::vector<model::v1::Serving>> ServingHistory(
-    const std::string& model_dir);
+    const std::string& model_dir, size_t most = kKeptStates);
 
 }  // namespace sortition

@@ -29,10 +29,10 @@ void WriteId(const SeriesId& id, JsonWriter* json) {
 
 }  // namespace
 
-bool History::IsDue(int64_t now_us) const {
-  if (times_us_.empty()) return true;
-  const size_t last = (next_ + times_us_.size() - 1) % times_us_.size();
-  return now_us >= times_us_[last] + kIntervalUs || now_us < times_us_[last];
+bool History::IsDue(int64_t steady_us) const {
+  if (is_empty()) return true;
+  const size_t last = (next_ + steady_us_.size() - 1) % steady_us_.size();
+  return steady_us >= steady_us_[last] + kIntervalUs;
 }
 
 void History::Clear(Values* values) const {
@@ -54,9 +54,11 @@ void History::Set(const SeriesValue& value, Values* values) const {
   values->upper[next_] = static_cast<float>(value.upper);
 }
 
-void History::Add(int64_t time_us, const HistorySample& sample) {
-  if (times_us_.size() < num_samples_) times_us_.push_back(time_us);
-  times_us_[next_] = time_us;
+void History::Add(int64_t steady_us, int64_t now_us,
+                  const HistorySample& sample) {
+  if (steady_us_.size() < num_samples_) steady_us_.push_back(steady_us);
+  steady_us_[next_] = steady_us;
+  newest_us_ = now_us;
   for (auto& [id, values] : series_) {
     Clear(&values);
     const auto found = sample.find(id);
@@ -74,25 +76,38 @@ void History::Add(int64_t time_us, const HistorySample& sample) {
   next_ = (next_ + 1) % num_samples_;
 }
 
-std::string History::InOrder(const std::vector<float>& values) const {
+std::vector<size_t> History::Places() const {
   // Until the ring is full, the first place has the oldest sample.
-  const size_t size = times_us_.size();
+  const size_t size = steady_us_.size();
   const size_t first = size < num_samples_ ? 0 : next_;
-  std::string text = "[";
+  constexpr int64_t kLengthUs = kSamples * kIntervalUs;
+  std::vector<size_t> places;
   for (size_t i = 0; i < size; ++i) {
-    absl::StrAppend(&text, i == 0 ? "" : ",",
-                    NumberJson(values[(first + i) % size]));
+    const size_t place = (first + i) % size;
+    const size_t newest = (first + size - 1) % size;
+    if (steady_us_[newest] - steady_us_[place] <= kLengthUs) {
+      places.push_back(place);
+    }
+  }
+  return places;
+}
+
+std::string History::InOrder(const std::vector<float>& values) const {
+  std::string text = "[";
+  for (const size_t place : Places()) {
+    absl::StrAppend(&text, text.size() == 1 ? "" : ",",
+                    NumberJson(values[place]));
   }
   return text + "]";
 }
 
 std::string History::Json() const {
-  const size_t size = times_us_.size();
-  const size_t first = size < num_samples_ ? 0 : next_;
   JsonWriter json;
   json.BeginObject().Key("times_us").BeginArray();
-  for (size_t i = 0; i < size; ++i) {
-    json.String(absl::StrCat(times_us_[(first + i) % size]));
+  const std::vector<size_t> places = Places();
+  for (const size_t place : places) {
+    const int64_t age_us = steady_us_[places.back()] - steady_us_[place];
+    json.String(absl::StrCat(newest_us_ - age_us));
   }
   json.EndArray().Key("series").BeginArray();
   for (const auto& [id, values] : series_) {

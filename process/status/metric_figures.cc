@@ -13,19 +13,23 @@ const std::vector<MetricSample>& SamplesOf(const MetricSamples& samples,
   return found == samples.end() ? *kNone : found->second;
 }
 
-std::string LabelOf(const MetricSample& sample, const std::string& label) {
+const std::string& LabelOf(const MetricSample& sample,
+                           const std::string& label) {
+  static const auto* const kNone = new std::string;
   const auto found = sample.labels.find(label);
-  return found == sample.labels.end() ? "" : found->second;
+  return found == sample.labels.end() ? *kNone : found->second;
 }
 
 const MetricSample* FindSample(const MetricSamples& samples,
                                const std::string& name,
                                const MetricLabels& labels) {
   const std::vector<MetricSample>& all = SamplesOf(samples, name);
-  const auto found = std::find_if(
-      all.begin(), all.end(),
-      [&](const MetricSample& sample) { return sample.labels == labels; });
-  return found == all.end() ? nullptr : &*found;
+  const auto found = std::lower_bound(
+      all.begin(), all.end(), labels,
+      [](const MetricSample& sample, const MetricLabels& wanted) {
+        return sample.labels < wanted;
+      });
+  return found == all.end() || found->labels != labels ? nullptr : &*found;
 }
 
 double ValueOf(const MetricSamples& samples, const std::string& name,

@@ -14,8 +14,10 @@ namespace sortition {
 const std::vector<MetricSample>& SamplesOf(const MetricSamples& samples,
                                            const std::string& name);
 // Returns a label's value, empty where there is none.
-std::string LabelOf(const MetricSample& sample, const std::string& label);
-// Null where there is none with exactly these labels.
+const std::string& LabelOf(const MetricSample& sample,
+                           const std::string& label);
+// Null where there is none with exactly these labels. Searches by halves: the
+// samples ascend by their labels, as Metrics::Read() returns them.
 const MetricSample* FindSample(const MetricSamples& samples,
                                const std::string& name,
                                const MetricLabels& labels);

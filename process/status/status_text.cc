@@ -25,6 +25,10 @@ std::string Utf8Text(absl::string_view text) {
   return copy;
 }
 
+std::string ShownText(absl::string_view text) {
+  return Utf8Text(ShortenText(text));
+}
+
 void SetProcess(absl::string_view role, int64_t now_us,
                 status::v1::Status* status) {
   const internal::ProcessStats stats = internal::ReadProcessStats();
@@ -65,23 +69,23 @@ std::string WithHistory(std::string status_json, absl::string_view history) {
   return status_json;
 }
 
+std::string JsonBeforeTheFirst(absl::string_view role, int64_t now_us) {
+  constexpr char kWhy[] = "the figures are being made";
+  status::v1::Status status;
+  SetProcess(role, now_us, &status);
+  if (role == "server") {
+    status.mutable_server()->set_why_not_ready(kWhy);
+  } else {
+    status.mutable_sidecar()->set_problem(kWhy);
+  }
+  return StatusJson(status);
+}
+
 bool WantsHistory(absl::string_view query) {
   for (const absl::string_view part : absl::StrSplit(query, '&')) {
     if (part == "history=0") return false;
   }
   return true;
-}
-
-std::string SharedText::Get(absl::FunctionRef<std::string()> make) {
-  const std::lock_guard lock(mutex_);
-  const auto now = std::chrono::steady_clock::now();
-  if (!is_made_ || now - time_ >= age_) {
-    text_ = make();
-    is_made_ = true;
-    // After `make`, which may take long: others wait for it meanwhile.
-    time_ = std::chrono::steady_clock::now();
-  }
-  return text_;
 }
 
 }  // namespace sortition

@@ -258,9 +258,12 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
     result->mutable_game()->set_upper(draw.game->upper);
     result->mutable_game()->set_rounds(draw.game->rounds);
   }
+  // Draws that another version or a baseline had a part in say nothing of one.
+  const bool is_alone =
+      checked->choice.interleaved == nullptr && !checked->plan.has_value();
   decision_metrics_.Count(query, policy, draw, !checked->degraded.empty(),
-                          model.counters.get());
-  if (checked->choice.interleaved == nullptr && !checked->plan.has_value()) {
+                          is_alone ? model.counters.get() : nullptr);
+  if (is_alone) {
     SampleEntropy(model, policy, query, decision.key, &scratch->others,
                   &scratch->probabilities);
   }

@@ -16,14 +16,16 @@
 
 namespace sortition {
 
-// The counters of one version. Thread-safe; to count takes no lock, to observe
-// that of a histogram.
+// The counters of one version. Thread-safe. The functions that count take no
+// lock; those that observe take the lock of their histogram.
 class VersionCounters {
  public:
   // Counts an answer that took so long; of codes that decisions seldom have,
   // the label is OTHER.
   void Count(absl::StatusCode code, double seconds) const;
 
+  // Counts a choice of no candidate that the version made alone, as are those
+  // that the next two observe.
   void CountAbstention() const;
   // Observes the probability of what was selected or placed first.
   void ObservePropensity(double propensity) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "server/status/traffic_figures.h"
 
@@ -19,7 +20,13 @@ void MetricWindow::Add(int64_t steady_us, const MetricSamples& samples) {
   Entry entry = {steady_us, {}};
   for (const char* const name : kComparedMetrics) {
     const auto found = samples.find(name);
-    if (found != samples.end()) entry.samples.insert(*found);
+    if (found == samples.end()) continue;
+    // What is missing was 0: most versions of many models never decided.
+    std::copy_if(found->second.begin(), found->second.end(),
+                 std::back_inserter(entry.samples[name]),
+                 [](const MetricSample& sample) {
+                   return sample.value != 0 || !sample.counts.empty();
+                 });
   }
   entries_.push_back(std::move(entry));
   // The oldest one stays until the next one is old enough.

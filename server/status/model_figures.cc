@@ -1,141 +1,93 @@
 #include "server/status/model_figures.h"
 
 #include <algorithm>
-#include <functional>
-#include <set>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "io/models/look_ledger.h"
-#include "io/models/serving_state.h"
+#include "absl/strings/match.h"
 #include "process/status/status_text.h"
 
 namespace sortition {
 namespace {
 
-void SetEstimate(const model::v1::Estimate& from, status::v1::Estimate* to) {
-  to->set_value(from.value());
-  to->set_lower(from.lower());
-  to->set_upper(from.upper());
-  to->set_confidence(from.confidence());
+bool Decides(const v1::LoadedVersion& loaded) {
+  return std::any_of(
+      loaded.uses().begin(), loaded.uses().end(), [](const std::string& use) {
+        return absl::StartsWith(use, "serves") || absl::StartsWith(use, "arm ");
+      });
 }
 
-void SetEvaluation(const model::v1::Evaluation& evaluation,
-                   status::v1::Version* version) {
-  version->set_is_evaluated(true);
-  version->set_verdict(evaluation.verdict());
-  version->set_promoted(evaluation.promoted());
-  if (evaluation.has_improvement()) {
-    SetEstimate(evaluation.improvement(), version->mutable_improvement());
+void SetServing(const model::v1::Serving& from, model::v1::Serving* to) {
+  *to = from;
+  to->set_time(ShownText(from.time()));
+  to->set_reason(ShownText(from.reason()));
+  to->set_caller(ShownText(from.caller()));
+}
+
+// Sets what the registry says of a version.
+void SetState(const v1::ModelStatus& model, status::v1::Version* figures) {
+  for (const v1::LoadedVersion& loaded : model.loaded()) {
+    if (loaded.version() != figures->version()) continue;
+    figures->set_is_loaded(true);
+    figures->set_bytes(loaded.bytes());
+    *figures->mutable_uses() = loaded.uses();
   }
-  version->set_effective_sample_size(evaluation.effective_sample_size());
-  version->set_test_tuples(evaluation.test_tuples());
-  version->set_look(evaluation.look());
-  for (const model::v1::Finding& finding : evaluation.findings()) {
-    version->add_findings(finding.sentence());
+  for (const v1::RejectedVersion& rejected : model.rejected()) {
+    if (rejected.version() != figures->version()) continue;
+    figures->set_error(ShownText(rejected.reason()));
   }
 }
 
 }  // namespace
 
-void ModelFigures::Look(const v1::ModelStatus& model, int64_t steady_us,
-                        Stored* stored) {
-  const uint64_t change = model.serving().change();
-  const bool is_known = stored->look_us != 0 && stored->change == change &&
-                        stored->version == model.version();
-  if (is_known && steady_us - stored->look_us < kLookUs) return;
-  stored->look_us = steady_us;
-  stored->change = change;
-  stored->version = model.version();
-  if (auto versions = store_->ListVersions(model.name()); versions.ok()) {
-    stored->versions.assign(versions->rbegin(), versions->rend());
-  }
-  const std::string dir = absl::StrCat(store_->root(), "/", model.name());
-  if (const auto history = ServingHistory(dir); history.ok()) {
-    const size_t size = std::min(history->size(), kMostChanges);
-    stored->history.assign(history->rbegin(),
-                           history->rbegin() + static_cast<ptrdiff_t>(size));
-  }
-  const auto next =
-      LookLedger(store_->root(), model.name()).NextNumber(model.version());
-  stored->looks = next.ok() ? *next - 1 : 0;
-}
-
-status::v1::Version ModelFigures::ReadVersion(const std::string& model,
-                                              uint64_t version,
-                                              Stored* stored) const {
-  const auto found = stored->read.find(version);
-  if (found != stored->read.end()) return found->second;
-  status::v1::Version figures;
-  figures.set_version(version);
-  const auto provenance = store_->LoadProvenance(model, version);
-  if (!provenance.ok()) {
-    figures.set_error(Utf8Text(provenance.status().message()));
-    return figures;
-  }
-  figures.set_learner(provenance->learner());
-  figures.set_created_time_us(provenance->created_time_us());
-  figures.set_parent_version(provenance->parent_version());
-  figures.set_comment(provenance->comment());
-  if (const auto evaluation = store_->LoadEvaluation(model, version);
-      evaluation.ok()) {
-    SetEvaluation(*evaluation, &figures);
-  }
-  stored->read.emplace(version, figures);
-  return figures;
-}
-
-void ModelFigures::AddVersions(const v1::ModelStatus& model, Stored* stored,
-                               status::v1::Model* figures) const {
-  std::set<uint64_t, std::greater<>> shown(
-      stored->versions.begin(),
-      stored->versions.begin() + static_cast<ptrdiff_t>(std::min(
-                                     stored->versions.size(), kMostVersions)));
-  // 0 is the uniform policy, which is in no store.
-  for (const v1::LoadedVersion& loaded : model.loaded()) {
-    if (loaded.version() != 0) shown.insert(loaded.version());
-  }
-  std::erase_if(stored->read, [&shown](const auto& version) {
-    return !shown.contains(version.first);
-  });
-  for (const uint64_t version : shown) {
-    status::v1::Version& added = *figures->add_versions();
-    added = ReadVersion(model.name(), version, stored);
-    for (const v1::LoadedVersion& loaded : model.loaded()) {
-      if (loaded.version() != version) continue;
-      added.set_is_loaded(true);
-      added.set_bytes(loaded.bytes());
-      *added.mutable_uses() = loaded.uses();
-    }
-    for (const v1::RejectedVersion& rejected : model.rejected()) {
-      if (rejected.version() != version) continue;
-      added.set_error(Utf8Text(rejected.reason()));
-    }
-  }
-}
-
-void ModelFigures::Add(int64_t steady_us, status::v1::Server* server) {
-  v1::ListModelsResponse list;
-  if (!models_->ListModels({}, &list).ok()) return;
-  std::set<std::string> names;
+std::vector<const v1::ModelStatus*> ShownModels(
+    const v1::ListModelsResponse& list, const SamplesByModel& samples) {
+  std::vector<std::pair<double, const v1::ModelStatus*>> models;
   for (const v1::ModelStatus& model : list.models()) {
-    if (server->models_size() >= kMostModels) break;
-    names.insert(model.name());
-    Stored& stored = stored_[model.name()];
-    Look(model, steady_us, &stored);
-    status::v1::Model& figures = *server->add_models();
-    figures.set_name(model.name());
-    figures.set_version(model.version());
-    figures.set_policy(model.policy());
-    *figures.mutable_serving() = model.serving();
-    figures.set_serving_error(Utf8Text(model.serving_error()));
-    figures.set_looks(stored.looks);
-    AddVersions(model, &stored, &figures);
-    figures.mutable_history()->Assign(stored.history.begin(),
-                                      stored.history.end());
+    const auto found = samples.find(model.name());
+    models.emplace_back(found == samples.end() ? 0 : found->second.decisions,
+                        &model);
   }
-  std::erase_if(stored_, [&names](const auto& model) {
-    return !names.contains(model.first);
-  });
+  // Models of equal traffic stay in the order of their names.
+  std::stable_sort(
+      models.begin(), models.end(),
+      [](const auto& a, const auto& b) { return a.first > b.first; });
+  models.resize(std::min(models.size(), kMostModels));
+  std::vector<const v1::ModelStatus*> shown;
+  for (const auto& [decisions, model] : models) shown.push_back(model);
+  return shown;
+}
+
+WantedModel WantedOf(const v1::ModelStatus& model) {
+  WantedModel wanted = {.name = model.name(),
+                        .change = model.serving().change(),
+                        .version = model.version(),
+                        .loaded = {},
+                        .decides = {}};
+  for (const v1::LoadedVersion& loaded : model.loaded()) {
+    wanted.loaded.push_back(loaded.version());
+    if (Decides(loaded)) wanted.decides.push_back(loaded.version());
+  }
+  return wanted;
+}
+
+void SetModel(const v1::ModelStatus& model, const StoredFigures* stored,
+              status::v1::Model* figures) {
+  figures->set_name(model.name());
+  figures->set_version(model.version());
+  figures->set_policy(model.policy());
+  SetServing(model.serving(), figures->mutable_serving());
+  figures->set_serving_error(ShownText(model.serving_error()));
+  if (stored == nullptr) return;
+  figures->set_looks(stored->looks);
+  figures->set_further_versions(stored->further_versions);
+  for (const status::v1::Version& version : stored->versions) {
+    status::v1::Version& added = *figures->add_versions();
+    added = version;
+    SetState(model, &added);
+  }
+  for (const model::v1::Serving& change : stored->history) {
+    SetServing(change, figures->add_history());
+  }
 }
 
 }  // namespace sortition

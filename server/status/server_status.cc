@@ -7,14 +7,17 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "io/clocks.h"
 #include "process/status/history.h"
+#include "process/status/shared_text.h"
 #include "process/status/sidecar_series.h"
 #include "process/status/status_text.h"
 #include "server/status/metric_window.h"
 #include "server/status/model_figures.h"
 #include "server/status/sidecar_figures.h"
+#include "server/status/store_reader.h"
 #include "server/status/traffic_figures.h"
 
 namespace sortition {
@@ -22,6 +25,8 @@ namespace {
 
 constexpr std::chrono::seconds kAge(1);  // Of a text.
 constexpr int64_t kAskUs = 2'000'000;    // Between two questions.
+// Longest time that a text waits for the store.
+constexpr std::chrono::milliseconds kStorePatience(100);
 
 void SetSpool(const ServerStatusParts& parts, status::v1::Server* server) {
   if (parts.spool == nullptr) return;
@@ -43,32 +48,38 @@ struct ServerStatusSource::Rep {
   explicit Rep(ServerStatusParts status_parts)
       : parts(std::move(status_parts)),
         sidecar(parts.sidecar),
-        models(parts.models, &parts.registry->store()) {}
+        store(parts.registry->store()) {}
 
   const ServerStatusParts parts;
   SidecarFigures sidecar;
-  SharedText text{kAge};
-  ModelFigures models;  // Used by who makes the text.
+  StoreReader store;
 
-  std::mutex mutex;  // Held for moments.
-  std::condition_variable wake;
-  bool must_stop = false;  // Guarded by `mutex`, as are the next.
-  MetricWindow window;
+  // Of who takes samples and who makes texts.
+  std::mutex figures_mutex;
+  MetricWindow window;  // Guarded by `figures_mutex`, as is the next.
   History history;
-  std::string history_json;
 
+  std::mutex stop_mutex;  // Held for moments.
+  std::condition_variable wake;
+  bool must_stop = false;  // Guarded by `stop_mutex`.
+
+  // Last: their threads use the others.
   std::thread thread;
+  SharedText text{kAge, [this] { return MakeText(); }};
+  SharedText history_text{kAge, [this] { return MakeHistory(); }};
 
   void Run();
   void TakeSample();
   std::string MakeText();
+  std::string MakeHistory();
   void SetServer(status::v1::Server* server);
+  void SetModels(const MetricSamples& now, status::v1::Server* server);
 };
 
 void ServerStatusSource::Rep::Run() {
   int64_t next_sample_us = SteadyUs();
   int64_t next_ask_us = next_sample_us;
-  std::unique_lock lock(mutex);
+  std::unique_lock lock(stop_mutex);
   while (!must_stop) {
     lock.unlock();
     if (SteadyUs() >= next_sample_us) {
@@ -98,14 +109,13 @@ void ServerStatusSource::Rep::TakeSample() {
         .value = static_cast<double>(parts.spool->stats().spool_bytes)};
   }
   if (asked.has_sidecar()) AddSidecarSeries(asked.sidecar(), now_us, &sample);
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(figures_mutex);
   // The first sample has nothing that rates could be told from.
   if (!window.is_empty()) {
     AddTrafficSeries(now, window.Last(steady_us), &sample);
   }
   window.Add(steady_us, now);
-  history.Add(now_us, sample);
-  history_json = history.Json();
+  history.Add(steady_us, now_us, sample);
 }
 
 void ServerStatusSource::Rep::SetServer(status::v1::Server* server) {
@@ -120,15 +130,45 @@ void ServerStatusSource::Rep::SetServer(status::v1::Server* server) {
         static_cast<int64_t>(parts.shadows->waiting_bytes()));
   }
   SetSpool(parts, server);
-  models.Add(SteadyUs(), server);
   const MetricSamples now = parts.metrics->Read();
-  const std::lock_guard lock(mutex);
-  const MetricWindow::Before minute = window.Minute(SteadyUs());
-  SetCalls(now, minute, server);
-  for (status::v1::Model& model : *server->mutable_models()) {
-    AddTraffic(now, minute, &model);
-    AddDrift(now, &model);
+  SetModels(now, server);
+  const std::lock_guard lock(figures_mutex);
+  SetCalls(now, window.Minute(SteadyUs()), server);
+}
+
+void ServerStatusSource::Rep::SetModels(const MetricSamples& now,
+                                        status::v1::Server* server) {
+  v1::ListModelsResponse list;
+  if (!parts.models->ListModels({}, &list).ok()) return;
+  const SamplesByModel samples = GroupByModel(now);
+  const auto shown = ShownModels(list, samples);
+  server->set_further_models(static_cast<uint64_t>(list.models_size()) -
+                             shown.size());
+  std::vector<WantedModel> wanted;
+  for (const v1::ModelStatus* const model : shown) {
+    wanted.push_back(WantedOf(*model));
   }
+  const StoredModels stored = store.Read(std::move(wanted), kStorePatience);
+  const std::lock_guard lock(figures_mutex);
+  const MetricWindow::Before minute = window.Minute(SteadyUs());
+  for (const v1::ModelStatus* const model : shown) {
+    status::v1::Model& figures = *server->add_models();
+    const auto read = stored.find(model->name());
+    SetModel(*model, read == stored.end() ? nullptr : read->second.get(),
+             &figures);
+    const auto found = samples.find(model->name());
+    if (found == samples.end()) continue;
+    AddTraffic(now, minute, found->second, &figures);
+    AddDrift(found->second, &figures);
+  }
+}
+
+std::string ServerStatusSource::Rep::MakeHistory() {
+  const History copy = [this] {
+    const std::lock_guard lock(figures_mutex);
+    return history;
+  }();
+  return copy.is_empty() ? std::string() : copy.Json();
 }
 
 std::string ServerStatusSource::Rep::MakeText() {
@@ -154,18 +194,20 @@ std::unique_ptr<ServerStatusSource> ServerStatusSource::Create(
 
 void ServerStatusSource::Stop() {
   {
-    const std::lock_guard lock(rep_->mutex);
+    const std::lock_guard lock(rep_->stop_mutex);
     rep_->must_stop = true;
   }
   rep_->wake.notify_all();
   if (rep_->thread.joinable()) rep_->thread.join();
+  rep_->text.Stop();
+  rep_->history_text.Stop();
 }
 
 std::string ServerStatusSource::Json(absl::string_view query) {
-  std::string text = rep_->text.Get([this] { return rep_->MakeText(); });
+  std::string text = rep_->text.Get();
+  if (text.empty()) text = JsonBeforeTheFirst("server", NowUs());
   if (!WantsHistory(query)) return text;
-  const std::lock_guard lock(rep_->mutex);
-  return WithHistory(std::move(text), rep_->history_json);
+  return WithHistory(std::move(text), rep_->history_text.Get());
 }
 
 }  // namespace sortition

@@ -1,6 +1,6 @@
 #pragma once
-// What /status.json of a server says (status.proto), and the thread that keeps
-// its last hour.
+// What /status.json of a server says (status.proto), and the threads that make
+// it.
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,19 +29,24 @@ struct ServerStatusParts {
   std::function<std::string()> why_not_ready = {};
 };
 
-// Thread-safe. Its thread takes a sample every 5 seconds and asks the sidecar
-// every 2 seconds; no thread of a request waits for either.
+// Thread-safe. One thread takes a sample every 5 seconds and asks the sidecar
+// every 2 seconds. Two more make the text and its history, but only while
+// somebody asks; a fourth one reads the store for them. All have the priority
+// of the thread that creates the object: they take locks that requests take,
+// and must not hold one and be kept from running.
 class ServerStatusSource {
  public:
   static std::unique_ptr<ServerStatusSource> Create(ServerStatusParts parts);
   ~ServerStatusSource();  // Stop()
 
-  // Ends the thread. Call before a part goes; Json() must not be called
-  // afterwards.
+  // Ends the threads, and waits for all but the one that reads the store. Call
+  // before a part goes; Json() must not be called afterwards.
   void Stop();
 
   // Returns the Status as JSON. It is made anew once a second at most, whoever
-  // asks. `query` is that of the address: "history=0" leaves the history out.
+  // asks, and nobody waits for long: not for the store, and as SharedText does
+  // for the text. `query` is that of the address: "history=0" leaves the
+  // history out.
   std::string Json(absl::string_view query = "");
 
  private:

@@ -1,5 +1,7 @@
 #include "server/status/sidecar_figures.h"
 
+#include <cmath>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,6 +35,31 @@ bool IsTooLarge(const status::v1::Sidecar& sidecar) {
   return false;
 }
 
+// Returns the name of a figure that no sidecar can have; empty: there is none.
+std::string WrongFigure(const status::v1::Sidecar& sidecar) {
+  if (!std::isfinite(sidecar.mean_reward_wait_seconds())) {
+    return "mean_reward_wait_seconds";
+  }
+  for (const status::v1::Worth& worth : sidecar.worths()) {
+    const status::v1::Estimate& reward = worth.reward();
+    if (!std::isfinite(reward.value()) || !std::isfinite(reward.lower()) ||
+        !std::isfinite(reward.upper()) || reward.lower() > reward.upper() ||
+        !(reward.confidence() >= 0 && reward.confidence() < 1)) {
+      return "worths.reward";
+    }
+    if (!std::isfinite(worth.effective_sample_size()) ||
+        worth.effective_sample_size() < 0) {
+      return "worths.effective_sample_size";
+    }
+    // NaN: no tuple tells it.
+    if (std::isinf(worth.mean_entropy())) return "worths.mean_entropy";
+    for (const double bound : worth.propensities().bounds()) {
+      if (!std::isfinite(bound)) return "worths.propensities";
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 absl::StatusOr<status::v1::Sidecar> ParseSidecar(const std::string& json) {
@@ -41,12 +68,24 @@ absl::StatusOr<status::v1::Sidecar> ParseSidecar(const std::string& json) {
   status::v1::Status status;
   const auto parsed =
       google::protobuf::util::JsonStringToMessage(json, &status, options);
-  if (!parsed.ok() || !status.has_sidecar()) {
+  if (!parsed.ok()) {
     return absl::InvalidArgumentError("the answer is not that of a sidecar");
+  }
+  // A server answers too, even with the figures of a sidecar.
+  if (status.process().role() != "sidecar" || !status.has_sidecar()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "process.role = \"", ShownText(status.process().role()),
+        "\": must be \"sidecar\"; http.sidecar names another program"));
   }
   if (IsTooLarge(status.sidecar())) {
     return absl::InvalidArgumentError(
         "the answer has more than a sidecar says");
+  }
+  if (const std::string wrong = WrongFigure(status.sidecar()); !wrong.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("sidecar.", wrong,
+                     ": must be finite numbers in their order, such as lower "
+                     "bounds below upper ones"));
   }
   return std::move(*status.mutable_sidecar());
 }

@@ -10,8 +10,8 @@
 
 namespace sortition {
 
-// InvalidArgument unless `json` is the Status of a sidecar, and not larger than
-// a sidecar makes it.
+// InvalidArgument unless `json` is the Status of a sidecar, not larger than a
+// sidecar makes it, and with numbers that a sidecar can have.
 absl::StatusOr<status::v1::Sidecar> ParseSidecar(const std::string& json);
 
 // Thread-safe.

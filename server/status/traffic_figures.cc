@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "process/status/metric_figures.h"
+#include "process/status/status_text.h"
 
 namespace sortition {
 namespace {
@@ -52,11 +54,13 @@ void SetMethod(const MetricSample& latency, const MetricSamples& now,
   method->set_p999_seconds(quantile(0.999));
 }
 
-// Returns refusals by reason. Overload and the spool have reasons of their own;
-// their status is RESOURCE_EXHAUSTED.
+// Returns refusals by reason, each once. Overload and the log have reasons of
+// their own, and do not count as a status.
 std::map<std::string, double> Refusals(const MetricSamples& now) {
   std::map<std::string, double> refusals;
+  double overload = 0;
   for (const MetricSample& sample : SamplesOf(now, kRefused)) {
+    overload += sample.value;
     refusals[absl::StrCat("overload: ", LabelOf(sample, "reason"))] +=
         sample.value;
   }
@@ -64,10 +68,16 @@ std::map<std::string, double> Refusals(const MetricSamples& now) {
     refusals["log"] += sample.value;
   }
   for (const MetricSample& sample : SamplesOf(now, kRequests)) {
-    const std::string code = LabelOf(sample, "code");
-    if (code == kOk || code == "RESOURCE_EXHAUSTED") continue;
-    refusals[code] += sample.value;
+    const std::string& code = LabelOf(sample, "code");
+    if (code != kOk) refusals[code] += sample.value;
   }
+  // The log refuses with RESOURCE_EXHAUSTED where it is full, as overload does,
+  // and with UNAVAILABLE where the disk fails. Others answer UNAVAILABLE, too.
+  const double exhausted = refusals["RESOURCE_EXHAUSTED"];
+  refusals.erase("RESOURCE_EXHAUSTED");
+  const double full = std::max(0.0, exhausted - overload);
+  double& unavailable = refusals["UNAVAILABLE"];
+  unavailable -= std::clamp(refusals["log"] - full, 0.0, unavailable);
   return refusals;
 }
 
@@ -98,6 +108,35 @@ void AddMethodSeries(const MetricSample& latency, const MetricSamples& now,
       .value = QuantileOfBins(latency.bounds, bins, 0.99)};
 }
 
+// Adds the versions that have decided most since `last`, or else in all.
+void AddVersionSeries(const MetricSamples& now,
+                      const MetricWindow::Before& last, HistorySample* sample) {
+  struct Version {
+    double since_last;
+    double in_all;
+    const MetricSample* answers;
+  };
+  std::vector<Version> versions;
+  for (const MetricSample& answers : SamplesOf(now, kAnswers)) {
+    if (LabelOf(answers, "code") != kOk || answers.value == 0) continue;
+    versions.push_back(
+        {IncreaseOf(now, *last.samples, kAnswers, answers.labels),
+         answers.value, &answers});
+  }
+  std::stable_sort(versions.begin(), versions.end(),
+                   [](const Version& a, const Version& b) {
+                     return std::tie(a.since_last, a.in_all) >
+                            std::tie(b.since_last, b.in_all);
+                   });
+  versions.resize(std::min(versions.size(), kMostVersions));
+  for (const Version& version : versions) {
+    MetricLabels labels = version.answers->labels;
+    labels.erase("code");
+    (*sample)[{"decisions_per_second", labels, "1/s"}] = {
+        .value = version.since_last / last.seconds};
+  }
+}
+
 uint64_t CountOf(const MetricSample& histogram) {
   uint64_t count = 0;
   for (const uint64_t bin : histogram.counts) count += bin;
@@ -119,22 +158,32 @@ void SetCalls(const MetricSamples& now, const MetricWindow::Before& minute,
   }
 }
 
-void AddTraffic(const MetricSamples& now, const MetricWindow::Before& minute,
-                status::v1::Model* model) {
+SamplesByModel GroupByModel(const MetricSamples& now) {
+  SamplesByModel models;
   for (const MetricSample& answers : SamplesOf(now, kAnswers)) {
-    if (LabelOf(answers, "model") != model->name() ||
-        LabelOf(answers, "code") != kOk) {
-      continue;
-    }
-    MetricLabels labels = answers.labels;
+    if (LabelOf(answers, "code") != kOk) continue;
+    ModelSamples& model = models[LabelOf(answers, "model")];
+    model.answers.push_back(&answers);
+    model.decisions += answers.value;
+  }
+  for (const MetricSample& drift : SamplesOf(now, "sortition_drift")) {
+    models[LabelOf(drift, "model")].drift.push_back(&drift);
+  }
+  return models;
+}
+
+void AddTraffic(const MetricSamples& now, const MetricWindow::Before& minute,
+                const ModelSamples& samples, status::v1::Model* model) {
+  for (const MetricSample* const answers : samples.answers) {
+    MetricLabels labels = answers->labels;
     labels.erase("code");
     status::v1::Traffic& traffic = *model->add_traffic();
-    traffic.set_version(VersionOf(answers));
-    traffic.set_decisions(Whole(answers.value));
+    traffic.set_version(VersionOf(*answers));
+    traffic.set_decisions(Whole(answers->value));
     traffic.set_abstentions(
         Whole(ValueOf(now, "sortition_version_abstentions_total", labels)));
     traffic.set_decisions_per_second(
-        IncreaseOf(now, *minute.samples, kAnswers, answers.labels) /
+        IncreaseOf(now, *minute.samples, kAnswers, answers->labels) /
         minute.seconds);
     if (const MetricSample* const found =
             FindSample(now, "sortition_version_propensity", labels)) {
@@ -150,15 +199,14 @@ void AddTraffic(const MetricSamples& now, const MetricWindow::Before& minute,
       [](const auto& a, const auto& b) { return a.version() > b.version(); });
 }
 
-void AddDrift(const MetricSamples& now, status::v1::Model* model) {
+void AddDrift(const ModelSamples& samples, status::v1::Model* model) {
   constexpr int kMost = 20;
-  for (const MetricSample& sample : SamplesOf(now, "sortition_drift")) {
-    if (LabelOf(sample, "model") != model->name()) continue;
+  for (const MetricSample* const sample : samples.drift) {
     status::v1::Drift& drift = *model->add_drift();
-    drift.set_version(VersionOf(sample));
-    drift.set_kind(LabelOf(sample, "kind"));
-    drift.set_name(LabelOf(sample, "name"));
-    drift.set_index(sample.value);
+    drift.set_version(VersionOf(*sample));
+    drift.set_kind(LabelOf(*sample, "kind"));
+    drift.set_name(ShownText(LabelOf(*sample, "name")));
+    drift.set_index(sample->value);
   }
   auto& drifts = *model->mutable_drift();
   std::stable_sort(
@@ -179,18 +227,7 @@ void AddTrafficSeries(const MetricSamples& now,
   (*sample)[{"refusals_per_second", {}, "1/s"}] = {
       .value =
           AnswersSince(now, *last.samples, /*is_ok=*/false) / last.seconds};
-  size_t num_versions = 0;
-  for (const MetricSample& answers : SamplesOf(now, kAnswers)) {
-    if (LabelOf(answers, "code") != kOk || answers.value == 0 ||
-        ++num_versions > kMostVersions) {
-      continue;
-    }
-    MetricLabels labels = answers.labels;
-    labels.erase("code");
-    (*sample)[{"decisions_per_second", labels, "1/s"}] = {
-        .value = IncreaseOf(now, *last.samples, kAnswers, answers.labels) /
-                 last.seconds};
-  }
+  AddVersionSeries(now, last, sample);
 }
 
 }  // namespace sortition

@@ -1,7 +1,9 @@
 #pragma once
 // What metrics say of calls, decisions and drift, as figures of status.proto.
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "process/metrics.h"
 #include "process/status/history.h"
@@ -21,12 +23,26 @@ inline constexpr const char* kComparedMetrics[] = {
 void SetCalls(const MetricSamples& now, const MetricWindow::Before& minute,
               status::v1::Server* server);
 
-// Adds the decisions and the drift of the versions of `model`, by its name.
-void AddTraffic(const MetricSamples& now, const MetricWindow::Before& minute,
-                status::v1::Model* model);
-void AddDrift(const MetricSamples& now, status::v1::Model* model);
+// What metrics say of the versions of a model. The samples are those of the
+// metrics that were grouped.
+struct ModelSamples {
+  std::vector<const MetricSample*> answers;  // That were OK.
+  std::vector<const MetricSample*> drift;
+  double decisions = 0;  // Of all versions.
+};
+using SamplesByModel = std::map<std::string, ModelSamples>;
 
-// Adds calls, refusals and decisions since `last`.
+// Groups by model, in one pass.
+SamplesByModel GroupByModel(const MetricSamples& now);
+
+// Adds decisions and drift of the versions of a model. `now`: the metrics that
+// the samples are of.
+void AddTraffic(const MetricSamples& now, const MetricWindow::Before& minute,
+                const ModelSamples& samples, status::v1::Model* model);
+void AddDrift(const ModelSamples& samples, status::v1::Model* model);
+
+// Adds calls, refusals and decisions since `last`; of the versions those that
+// decided most.
 void AddTrafficSeries(const MetricSamples& now,
                       const MetricWindow::Before& last, HistorySample* sample);
 

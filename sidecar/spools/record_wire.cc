@@ -43,6 +43,17 @@ absl::Status Malformed(absl::string_view what) {
       std::string("malformed ").append(what.data(), what.size()));
 }
 
+// Appends the first of the doubles of a packed field, as a field of its own.
+void AppendFirst(absl::string_view doubles, uint32_t tag, std::string* bytes) {
+  if (doubles.empty()) return;
+  uint8_t head[6];  // A tag has five bytes at most, the size one.
+  uint8_t* end = CodedOutputStream::WriteVarint32ToArray(tag, head);
+  *end++ = sizeof(double);
+  bytes->append(reinterpret_cast<const char*>(head),
+                static_cast<size_t>(end - head));
+  bytes->append(doubles.data(), sizeof(double));
+}
+
 }  // namespace
 
 absl::StatusOr<RecordView> ViewRecord(absl::string_view payload) {
@@ -157,15 +168,26 @@ absl::StatusOr<absl::string_view> ViewUnit(absl::string_view decision) {
   return unit;
 }
 
-absl::Status ParseChoice(absl::string_view decision,
+absl::Status ParseChoice(absl::string_view decision, std::string* kept,
                          log::v1::Decision* choice) {
   using log::v1::Decision;
-  std::string kept;
+  const uint32_t conditionals_tag =
+      LengthDelimitedTag(Decision::kConditionalLogPropensitiesFieldNumber);
+  kept->clear();
   CodedInputStream input = Input(decision);
   while (true) {
     const auto begin = static_cast<size_t>(input.CurrentPosition());
     const uint32_t tag = input.ReadTag();
     if (tag == 0) break;
+    if (tag == conditionals_tag) {
+      absl::string_view conditionals;
+      if (!ReadView(&input, decision, &conditionals) ||
+          conditionals.size() % sizeof(double) != 0) {
+        return Malformed("Decision");
+      }
+      AppendFirst(conditionals, tag, kept);
+      continue;
+    }
     if (!WireFormatLite::SkipField(&input, tag)) return Malformed("Decision");
     switch (WireFormatLite::GetTagFieldNumber(tag)) {
       case Decision::kPolicyFieldNumber:
@@ -178,11 +200,11 @@ absl::Status ParseChoice(absl::string_view decision,
         break;
       default: {
         const auto end = static_cast<size_t>(input.CurrentPosition());
-        kept.append(decision.data() + begin, end - begin);
+        kept->append(decision.data() + begin, end - begin);
       }
     }
   }
-  if (!input.ConsumedEntireMessage() || !ParseMessage(kept, choice)) {
+  if (!input.ConsumedEntireMessage() || !ParseMessage(*kept, choice)) {
     return Malformed("Decision");
   }
   return absl::OkStatus();

@@ -58,9 +58,11 @@ absl::StatusOr<DecidingModel> ViewModel(absl::string_view decision);
 absl::StatusOr<absl::string_view> ViewUnit(absl::string_view decision);
 
 // Parses what a serialised Decision says of the choice: not the policy, the
-// candidates, their features and columns, nor the request's attributes.
-// DataLoss if the bytes are not a Decision.
-absl::Status ParseChoice(absl::string_view decision, log::v1::Decision* choice);
+// candidates, their features and columns, nor the request's attributes, and of
+// the conditional log-propensities only the first one. `kept` is room that is
+// used again from call to call. DataLoss if the bytes are not a Decision.
+absl::Status ParseChoice(absl::string_view decision, std::string* kept,
+                         log::v1::Decision* choice);
 
 // Returns the position of a serialised BanditTuple or LateFeedback. DataLoss if
 // it has none.

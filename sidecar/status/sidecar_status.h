@@ -1,6 +1,6 @@
 #pragma once
-// What /status.json of a sidecar says (status.proto). It has no thread of its
-// own: the pipeline tells it what happens.
+// What /status.json of a sidecar says (status.proto). The pipeline tells it
+// what happens; two threads make text and history, while somebody asks.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,8 +23,10 @@ class SidecarStatusSource {
   void AddTuple(const log::v1::BanditTuple& tuple, absl::string_view decision);
 
   // Takes the figures as they are now, all but the worths and since_us, and
-  // every 5 seconds a sample of the history.
-  void Update(const status::v1::Sidecar& figures, int64_t now_us);
+  // every 5 seconds a sample of the history. `steady_us`: the time of a clock
+  // that is never set.
+  void Update(const status::v1::Sidecar& figures, int64_t now_us,
+              int64_t steady_us);
 
   // Returns the Status as JSON. It is made anew once a second at most, whoever
   // asks. `query` is that of the address: "history=0" leaves the history out.

@@ -24,9 +24,16 @@ double WholeLogPropensity(const log::v1::Decision& choice) {
              : choice.log_propensity();
 }
 
+// What is known of a version first counts.
+void Add(uint64_t version, double weight, VersionWeights* weights) {
+  for (const auto& known : *weights) {
+    if (known.first == version) return;
+  }
+  weights->emplace_back(version, weight);
+}
+
 // Adds the weight of the other one of two arms.
-void AddOtherArm(const log::v1::Decision& choice,
-                 std::map<uint64_t, double>* weights) {
+void AddOtherArm(const log::v1::Decision& choice, VersionWeights* weights) {
   if (!choice.arm().has_mixture_log_propensity() || choice.has_baseline()) {
     return;
   }
@@ -40,25 +47,24 @@ void AddOtherArm(const log::v1::Decision& choice,
   // q ρ of the arm that decided and (1 - q) ρ of the other one are 1 together.
   const double own =
       std::exp(choice.log_propensity() - choice.arm().mixture_log_propensity());
-  weights->emplace(other, std::max(0.0, (1 - q * own) / (1 - q)));
+  Add(other, std::max(0.0, (1 - q * own) / (1 - q)), weights);
 }
 
 }  // namespace
 
-std::map<uint64_t, double> TargetWeights(const log::v1::BanditTuple& tuple,
-                                         const log::v1::Decision& choice) {
-  std::map<uint64_t, double> weights;
+void TargetWeights(const log::v1::BanditTuple& tuple,
+                   const log::v1::Decision& choice, VersionWeights* weights) {
+  weights->clear();
   const double whole = WholeLogPropensity(choice);
-  if (!std::isfinite(whole)) return weights;
+  if (!std::isfinite(whole)) return;
   if (const std::optional<double> own = OwnLogPropensity(choice)) {
-    weights.emplace(choice.version(), std::exp(*own - whole));
+    Add(choice.version(), std::exp(*own - whole), weights);
   }
   for (const log::v1::ShadowView& view : tuple.shadow_views()) {
     if (view.model() != choice.model()) continue;
-    weights.emplace(view.version(), std::exp(view.log_propensity() - whole));
+    Add(view.version(), std::exp(view.log_propensity() - whole), weights);
   }
-  AddOtherArm(choice, &weights);
-  return weights;
+  AddOtherArm(choice, weights);
 }
 
 }  // namespace sortition

@@ -1,14 +1,18 @@
 #pragma once
 // What a tuple is worth for judging versions of its model, whoever decided it.
 #include <cstdint>
-#include <map>
+#include <utility>
+#include <vector>
 
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
 
-// Returns, by version, the importance weights ρ = p_a / p of a tuple that the
-// log alone tells. p is the propensity of the whole choice: under the mixture
+// Importance weights, each version once.
+using VersionWeights = std::vector<std::pair<uint64_t, double>>;
+
+// Sets `weights` to the importance weights ρ = p_a / p of a tuple that the log
+// alone tells. p is the propensity of the whole choice: under the mixture
 // of all arms where the record has it, otherwise the decision's own. p_a, of
 // the same action under version a, is known
 //   of the version that decided alone: the decision's own propensity;
@@ -19,7 +23,7 @@ namespace sortition {
 // Not of the versions of an interleaved order, nor of further arms, unless they
 // looked on. `choice` is what ParseChoice() leaves of the decision; `tuple`
 // lacks it.
-std::map<uint64_t, double> TargetWeights(const log::v1::BanditTuple& tuple,
-                                         const log::v1::Decision& choice);
+void TargetWeights(const log::v1::BanditTuple& tuple,
+                   const log::v1::Decision& choice, VersionWeights* weights);
 
 }  // namespace sortition

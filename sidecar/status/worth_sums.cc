@@ -64,9 +64,10 @@ void WorthSums::AddTuple(const log::v1::BanditTuple& tuple,
 }
 
 void WorthSums::AddWeight(double weight) {
-  // One so large outweighs all others as well as an infinite one does, and its
-  // square is a number.
-  weight = std::min(weight, 1e150);
+  if (!(weight >= 0)) return;  // NaN: a propensity that is none.
+  // One so large outweighs all others as well as an infinite one does, and sums
+  // of squares are numbers.
+  weight = std::min(weight, 1e100);
   weights_ += weight;
   weight_squares_ += weight * weight;
 }

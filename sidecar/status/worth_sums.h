@@ -23,6 +23,7 @@ class WorthSums {
                 const log::v1::Decision& choice);
 
   // Adds the importance weight under the version of a tuple of any version.
+  // One that is no number, or negative, is left out.
   void AddWeight(double weight);
 
   // Adds the tuples of another version, but no weights: those of two versions

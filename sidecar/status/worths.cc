@@ -12,9 +12,9 @@ namespace {
 
 constexpr char kOther[] = "other";
 
-WorthSums* Make(std::unique_ptr<WorthSums>* sums) {
-  if (*sums == nullptr) *sums = std::make_unique<WorthSums>();
-  return sums->get();
+WorthSums* Make(std::optional<WorthSums>* sums) {
+  if (!sums->has_value()) sums->emplace();
+  return &**sums;
 }
 
 void AddWorth(const std::string& model, const std::string& version,
@@ -38,10 +38,10 @@ bool Worths::MakePlace(Model* model) {
   if (versions.size() < kMaxVersions) return true;
   const auto idlest = std::min_element(versions.begin(), versions.end(),
                                        [](const auto& a, const auto& b) {
-                                         return a.second->last < b.second->last;
+                                         return a.second.last < b.second.last;
                                        });
-  if (model->tuples - idlest->second->last < kIdle) return false;
-  Make(&model->other)->Merge(idlest->second->sums);
+  if (model->tuples - idlest->second.last < kIdle) return false;
+  Make(&model->other)->Merge(idlest->second.sums);
   versions.erase(idlest);
   return true;
 }
@@ -50,15 +50,17 @@ WorthSums* Worths::FindSums(uint64_t version, Model* model) {
   auto found = model->versions.find(version);
   if (found == model->versions.end()) {
     if (!MakePlace(model)) return nullptr;
-    found = model->versions.emplace(version, std::make_unique<Version>()).first;
+    found = model->versions.try_emplace(version).first;
   }
-  found->second->last = model->tuples;
-  return &found->second->sums;
+  found->second.last = model->tuples;
+  return &found->second.sums;
 }
 
 void Worths::Add(const log::v1::BanditTuple& tuple,
                  absl::string_view decision) {
-  if (!ParseChoice(decision, &choice_).ok() || choice_.has_seed()) return;
+  if (!ParseChoice(decision, &kept_, &choice_).ok() || choice_.has_seed()) {
+    return;
+  }
   Model* const model = FindModel(choice_.model());
   if (model == nullptr) {
     Make(&other_)->AddTuple(tuple, choice_);
@@ -68,7 +70,8 @@ void Worths::Add(const log::v1::BanditTuple& tuple,
   WorthSums* const decided = FindSums(choice_.version(), model);
   (decided != nullptr ? decided : Make(&model->other))
       ->AddTuple(tuple, choice_);
-  for (const auto& [version, weight] : TargetWeights(tuple, choice_)) {
+  TargetWeights(tuple, choice_, &weights_);
+  for (const auto& [version, weight] : weights_) {
     WorthSums* const judged = FindSums(version, model);
     if (judged != nullptr) judged->AddWeight(weight);
   }
@@ -77,11 +80,11 @@ void Worths::Add(const log::v1::BanditTuple& tuple,
 void Worths::Fill(status::v1::Sidecar* sidecar) const {
   for (const auto& [name, model] : models_) {
     for (const auto& [version, of] : model.versions) {
-      AddWorth(name, absl::StrCat(version), of->sums, sidecar);
+      AddWorth(name, absl::StrCat(version), of.sums, sidecar);
     }
-    if (model.other != nullptr) AddWorth(name, kOther, *model.other, sidecar);
+    if (model.other.has_value()) AddWorth(name, kOther, *model.other, sidecar);
   }
-  if (other_ != nullptr) AddWorth(kOther, kOther, *other_, sidecar);
+  if (other_.has_value()) AddWorth(kOther, kOther, *other_, sidecar);
 }
 
 }  // namespace sortition

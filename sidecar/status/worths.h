@@ -5,24 +5,28 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "sidecar/status/target_weights.h"
 #include "sidecar/status/worth_sums.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/status/v1/status.pb.h"
 
 namespace sortition {
 
-// Not thread-safe.
+// Not thread-safe. A copy has a few megabytes at most.
 class Worths {
  public:
-  // Further models together are model "other", version "other".
+  // The first so many models have worths of their own. Further ones together
+  // are model "other", version "other".
   static constexpr size_t kMaxModels = 24;
-  // Further versions of a model together are version "other". A new one takes
-  // the place of the one that was added to last, if that has been idle for
-  // kIdle tuples of the model, which then count as "other".
+  // The first so many versions of a model have worths of their own. A further
+  // one takes the place of the version whose last tuple is longest ago, if
+  // since then kIdle tuples of the model came; what was added to that version
+  // then counts as version "other". If all are in use, the further one itself
+  // counts as "other".
   static constexpr size_t kMaxVersions = 8;
   static constexpr uint64_t kIdle = 1000;
 
@@ -41,8 +45,8 @@ class Worths {
   };
   struct Model {
     uint64_t tuples = 0;
-    std::map<uint64_t, std::unique_ptr<Version>, std::greater<>> versions;
-    std::unique_ptr<WorthSums> other;
+    std::map<uint64_t, Version, std::greater<>> versions;
+    std::optional<WorthSums> other;
   };
 
   // Returns null where the model has no place.
@@ -53,8 +57,11 @@ class Worths {
   static bool MakePlace(Model* model);
 
   std::map<std::string, Model> models_;
-  std::unique_ptr<WorthSums> other_;
-  log::v1::Decision choice_;  // Reused.
+  std::optional<WorthSums> other_;
+  // Reused for every tuple.
+  std::string kept_;
+  log::v1::Decision choice_;
+  VersionWeights weights_;
 };
 
 }  // namespace sortition

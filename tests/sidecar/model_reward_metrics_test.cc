@@ -23,17 +23,17 @@ class ModelRewardMetricsTest : public testing::Test {
         ->value();
   }
   double Sum(const std::string& model, const std::string& version,
-             bool has_feedback) {
-    return metrics_
-        .Gauge("sortition_sidecar_reward_sum", "",
-               Labels(model, version, has_feedback))
+             bool has_feedback, const std::string& sign = "positive") {
+    MetricLabels labels = Labels(model, version, has_feedback);
+    labels["sign"] = sign;
+    return metrics_.Counter("sortition_sidecar_reward_total", "", labels)
         ->value();
   }
   double SquareSum(const std::string& model, const std::string& version,
                    bool has_feedback) {
     return metrics_
-        .Gauge("sortition_sidecar_reward_square_sum", "",
-               Labels(model, version, has_feedback))
+        .Counter("sortition_sidecar_reward_squares_total", "",
+                 Labels(model, version, has_feedback))
         ->value();
   }
   double Mean(const std::string& of) {
@@ -73,7 +73,8 @@ TEST_F(ModelRewardMetricsTest, CountsAndSumsByModelVersionAndFeedback) {
   rewards_.Add("m", 2, true, 8);
   rewards_.Add("n", 1, true, 16);
   EXPECT_EQ(Tuples("m", "1", true), 2);
-  EXPECT_EQ(Sum("m", "1", true), -1.5);
+  EXPECT_EQ(Sum("m", "1", true), 2);
+  EXPECT_EQ(Sum("m", "1", true, "negative"), 3.5);
   EXPECT_EQ(SquareSum("m", "1", true), 4 + 12.25);
   EXPECT_EQ(Tuples("m", "1", false), 1);
   EXPECT_EQ(Sum("m", "1", false), 0.25);

@@ -66,13 +66,31 @@ TEST(RecordWireTest, ParsesAChoiceWithoutFeatures) {
   decision.mutable_columns()->set_num_candidates(1);
   (*decision.mutable_attributes())["a"] = "b";
   const std::string bytes = decision.SerializeAsString();
+  std::string kept = "something";
   log::v1::Decision choice;
   choice.set_seed(9);  // Of an earlier use.
-  ASSERT_OK(ParseChoice(bytes, &choice));
+  ASSERT_OK(ParseChoice(bytes, &kept, &choice));
   EXPECT_EQ(choice.SerializeAsString(), expected.SerializeAsString());
-  EXPECT_THAT(ParseChoice(bytes.substr(0, bytes.size() - 1), &choice),
+  EXPECT_THAT(ParseChoice(bytes.substr(0, bytes.size() - 1), &kept, &choice),
               StatusIs(absl::StatusCode::kDataLoss));
-  EXPECT_THAT(ParseChoice(bytes + "\x0c", &choice),
+  EXPECT_THAT(ParseChoice(bytes + "\x0c", &kept, &choice),
+              StatusIs(absl::StatusCode::kDataLoss));
+}
+
+TEST(RecordWireTest, OfConditionalPropensitiesTheFirstIsKept) {
+  log::v1::Decision decision;
+  std::string kept;
+  log::v1::Decision choice;
+  for (const double value : {-0.5, -1.5, -2.5}) {
+    decision.add_conditional_log_propensities(value);
+    ASSERT_OK(ParseChoice(decision.SerializeAsString(), &kept, &choice));
+    ASSERT_EQ(choice.conditional_log_propensities_size(), 1);
+    EXPECT_EQ(choice.conditional_log_propensities(0), -0.5);
+  }
+  // Field 15, with seven bytes: no double.
+  EXPECT_THAT(ParseChoice("\x7a\x07" + std::string(7, 'x'), &kept, &choice),
+              StatusIs(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(ParseChoice("\x7a\x09" + std::string(8, 'x'), &kept, &choice),
               StatusIs(absl::StatusCode::kDataLoss));
 }
 

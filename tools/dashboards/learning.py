@@ -11,18 +11,19 @@ PROPENSITY = "sortition_propensity"
 TUPLES = total(f"increase(sortition_sidecar_tuples_total{{{MODEL}}}[$window])", BY)
 
 
-def grown(metric):
-    """By how much a sum grew in the last $window. Sums are gauges, which begin again when a sidecar
-    starts: those that did are left out."""
-    return total(f"delta({metric}{{{MODEL}}}[$window]) and "
-                 f"resets(sortition_sidecar_tuples_total{{{MODEL}}}[$window]) == 0", BY)
+def grown(metric, labels=""):
+    """By how much a counter grew in the last $window, also where a sidecar started anew."""
+    return total(f"increase({metric}{{{MODEL}{labels}}}[$window])", BY)
+
+
+def rewards(sign):
+    return grown("sortition_sidecar_reward_total", f', sign="{sign}"')
 
 
 # Mean reward and its standard error, of n tuples with the sums of rewards and of their squares.
-N = grown("sortition_sidecar_tuples_total")
-MEAN = f"{grown('sortition_sidecar_reward_sum')} / {N}"
-VARIANCE = f"clamp_min({grown('sortition_sidecar_reward_square_sum')} / {N} - ({MEAN}) ^ 2, 0)"
-ERROR = f"sqrt({VARIANCE} / {N})"
+MEAN = f"({rewards('positive')} - {rewards('negative')}) / {TUPLES}"
+VARIANCE = f"clamp_min({grown('sortition_sidecar_reward_squares_total')} / {TUPLES} - ({MEAN}) ^ 2, 0)"
+ERROR = f"sqrt({VARIANCE} / {TUPLES})"
 
 # Newest version against the one before, since the sidecar's start.
 NEWEST = f'sortition_sidecar_mean_reward{{{MODEL}, of="newest"}}'
@@ -82,7 +83,8 @@ HEALTH = section(
     graph("Interleaved", "percentunit", "Share of rankings that two versions made together. "
           "`sortition-trainer ope` says who is preferred.",
           (share(rate("sortition_interleaved_total", ALL),
-                 rate("sortition_requests_total", ALL + ', method="Rank", code="OK"')), "interleaved"),
+                 rate("sortition_requests_total", ALL + ', method=~"Rank|RankStream", code="OK"')),
+           "interleaved"),
           most=1))
 
 LOST = section(

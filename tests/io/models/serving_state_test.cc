@@ -146,6 +146,19 @@ TEST_F(ServingStateTest, AStateEditedByHandJoinsTheHistory) {
   EXPECT_EQ(history[1].reason(), "edited by hand");
 }
 
+TEST_F(ServingStateTest, OfALongHistoryOnlyTheLastStatesAreRead) {
+  for (uint64_t version = 1; version <= 5; ++version) ASSERT_OK(Pin(version));
+  ASSERT_OK_AND_ASSIGN(const auto last, ServingHistory(dir(), 2));
+  ASSERT_EQ(last.size(), 2u);
+  EXPECT_EQ(last[0].change(), 4u);
+  EXPECT_EQ(last[1].change(), 5u);
+  // A file among the last that is no state makes no place for an older one.
+  std::ofstream(FileOf(5)) << "no state";
+  ASSERT_OK_AND_ASSIGN(const auto rest, ServingHistory(dir(), 2));
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(rest[0].change(), 4u);
+}
+
 TEST_F(ServingStateTest, AnEditByHandJoinsTheHistoryOnlyWithTheNextChange) {
   EXPECT_OK(Pin(3));
   Write("pinned_version: 5 change: 1");

@@ -1,7 +1,6 @@
 #include "process/status/status_text.h"
 
 #include <string>
-#include <thread>
 
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
@@ -26,7 +25,7 @@ TEST(StatusTextTest, JsonReadsBackAsTheStatusWithItsHistory) {
   History history;
   HistorySample sample;
   sample[{"pending"}] = {.value = 2};
-  history.Add(5, sample);
+  history.Add(5, 5, sample);
   const std::string json = WithHistory(StatusJson(status), history.Json());
   status::v1::Status parsed;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &parsed).ok())
@@ -57,15 +56,15 @@ TEST(StatusTextTest, QueriesMayLeaveTheHistoryOut) {
   EXPECT_FALSE(WantsHistory("a=b&history=0"));
 }
 
-TEST(StatusTextTest, ATextIsMadeOnceForAllWhoAskInTime) {
-  SharedText text(std::chrono::hours(1));
-  int made = 0;
-  const auto make = [&made] { return std::to_string(++made); };
-  EXPECT_EQ(text.Get(make), "1");
-  EXPECT_EQ(text.Get(make), "1");
-  SharedText old(std::chrono::milliseconds(0));
-  EXPECT_EQ(old.Get(make), "2");
-  EXPECT_EQ(old.Get(make), "3");
+TEST(StatusTextTest, TextsOfOthersAreCutAndValid) {
+  EXPECT_EQ(ShownText("short"), "short");
+  EXPECT_EQ(ShownText("bad \xff"), "bad ?");
+  EXPECT_EQ(ShownText(std::string(1001, 'x')), std::string(1000, 'x') + " ...");
+}
+
+TEST(StatusTextTest, BeforeTheFirstTextItIsSaidSo) {
+  EXPECT_THAT(JsonBeforeTheFirst("server", 1), HasSubstr("are being made"));
+  EXPECT_THAT(JsonBeforeTheFirst("sidecar", 1), HasSubstr("are being made"));
 }
 
 TEST(StatusTextTest, SeriesOfASidecarHaveBoundsWhereThereIsAnInterval) {

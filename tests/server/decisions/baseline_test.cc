@@ -166,6 +166,32 @@ TEST_F(BaselineTest, TheCallersOwnPropensityIsLogged) {
   EXPECT_EQ(logged.baseline().log_propensity(), -0.5);
 }
 
+// What a caller decides is none of the version's propensities and abstentions,
+// though it answers.
+TEST_F(BaselineTest, DrawsOfABaselineAreNotCountedAsTheVersions) {
+  const MetricLabels labels = {{"model", "pick"}, {"version", "1"}};
+  const auto counted = [this, &labels] {
+    const MetricSamples samples = metrics_.Read();
+    uint64_t propensities = 0;
+    for (const MetricSample& sample :
+         samples.at("sortition_version_propensity")) {
+      if (sample.labels != labels) continue;
+      for (const uint64_t bin : sample.counts) propensities += bin;
+    }
+    return propensities;
+  };
+  ASSERT_OK(Select(GoodSelect()));
+  EXPECT_EQ(counted(), 1u);
+  MetricCounter* const abstentions =
+      metrics_.Counter("sortition_version_abstentions_total", "", labels);
+  const double before = abstentions->value();
+  SetMode(model::v1::APPRENTICE);
+  ASSERT_OK(SelectWith("abstain: true log_propensity: -0.5"));
+  EXPECT_TRUE(select_.abstained());
+  EXPECT_EQ(abstentions->value(), before);
+  EXPECT_EQ(counted(), 1u);
+}
+
 TEST_F(BaselineTest, RankingsTakeTheFirstRanks) {
   SetMode(model::v1::APPRENTICE);
   ASSERT_OK(RankWith("action: [2, 0, 1]", 2));

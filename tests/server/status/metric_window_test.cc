@@ -31,16 +31,23 @@ TEST(MetricWindowTest, HasNothingAtTheStart) {
 TEST(MetricWindowTest, GoesBackAMinuteAndKeepsWhatIsCompared) {
   MetricWindow window;
   for (int i = 0; i <= 100; ++i) {
-    window.Add(5'000'000 * i, Of(i));
+    window.Add(5'000'000 * i, Of(1 + i));
     const int64_t now = 5'000'000 * i + 1'000'000;
     const MetricWindow::Before minute = window.Minute(now);
     // 60 s before the last sample is the twelfth before it.
-    EXPECT_EQ(minute.samples->at(kCompared).at(0).value, std::max(0, i - 12));
+    EXPECT_EQ(minute.samples->at(kCompared).at(0).value,
+              1 + std::max(0, i - 12));
     EXPECT_DOUBLE_EQ(minute.seconds, 5 * std::min(i, 12) + 1);
-    EXPECT_EQ(window.Last(now).samples->at(kCompared).at(0).value, i);
+    EXPECT_EQ(window.Last(now).samples->at(kCompared).at(0).value, 1 + i);
     EXPECT_DOUBLE_EQ(window.Last(now).seconds, 1);
     EXPECT_EQ(minute.samples->size(), 1u);
   }
+}
+
+TEST(MetricWindowTest, KeepsNoCounterThatIsZero) {
+  MetricWindow window;
+  window.Add(1, Of(0));
+  EXPECT_THAT(window.Last(2).samples->at(kCompared), IsEmpty());
 }
 
 TEST(MetricWindowTest, NoTimeIsNotDividedBy) {

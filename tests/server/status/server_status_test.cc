@@ -1,5 +1,9 @@
 #include "server/status/server_status.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -155,6 +159,7 @@ TEST_F(ServerStatusTest, LeavesTheHistoryOutWhereAsked) {
 
 TEST_F(ServerStatusTest, ShowsTheSidecarThatItIsToldOf) {
   status::v1::Status of_sidecar;
+  of_sidecar.mutable_process()->set_role("sidecar");
   of_sidecar.mutable_sidecar()->set_pending(41);
   const std::string json = StatusJson(of_sidecar);
   HostilePeer peer([&json](int fd) {
@@ -190,6 +195,27 @@ TEST_F(ServerStatusTest, ASilentSidecarHoldsUpNobody) {
   EXPECT_TRUE(status.server().ready());
   source->Stop();
   source->Stop();
+}
+
+// A pipe that nobody writes to stands for a network file system whose server is
+// away: to open it takes for ever.
+TEST_F(ServerStatusTest, AStoreThatHangsHoldsUpNobody) {
+  const std::string ledger = options_.model_store() + "/m/looks.jsonl";
+  ASSERT_EQ(::mkfifo(ledger.c_str(), 0600), 0);
+  auto source = ServerStatusSource::Create(Parts());
+  const status::v1::Status status =
+      Await(source.get(), [](const status::v1::Status& each) {
+        return each.server().models_size() == 1;
+      });
+  EXPECT_EQ(status.server().models(0).version(), 1u);
+  EXPECT_EQ(status.server().models(0).versions_size(), 0);
+  source->Stop();
+  source.reset();
+  // The thread that reads goes on, and ends: nothing is there to read.
+  const int pipe = ::open(ledger.c_str(), O_RDWR);
+  ASSERT_GE(pipe, 0);
+  ::unlink(ledger.c_str());
+  ::close(pipe);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "server/status/sidecar_figures.h"
 
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -47,6 +48,7 @@ TEST(SidecarFiguresTest, SaysNothingWhereNoneIsNamed) {
 
 TEST(SidecarFiguresTest, AsksForAStatusWithoutHistory) {
   status::v1::Status status;
+  status.mutable_process()->set_role("sidecar");
   status.mutable_sidecar()->set_tuples(12);
   status.mutable_sidecar()->add_worths()->set_model("m");
   const std::string json = StatusJson(status);
@@ -81,7 +83,9 @@ TEST(SidecarFiguresTest, RefusesWhatNoSidecarSays) {
   const auto code = [](const std::string& json) {
     return ParseSidecar(json).status().code();
   };
-  EXPECT_OK(ParseSidecar("{\"sidecar\":{}, \"field of tomorrow\":[1]}"));
+  EXPECT_OK(
+      ParseSidecar("{\"process\":{\"role\":\"sidecar\"}, \"sidecar\":{}, "
+                   "\"field of tomorrow\":[1]}"));
   EXPECT_EQ(code(""), StatusCode::kInvalidArgument);
   EXPECT_EQ(code("[]"), StatusCode::kInvalidArgument);
   EXPECT_EQ(code("{}"), StatusCode::kInvalidArgument);
@@ -93,6 +97,7 @@ TEST(SidecarFiguresTest, RefusesWhatNoSidecarSays) {
   for (int i = 0; i < 100000; ++i) deep += "{\"a\":";
   EXPECT_EQ(code(deep), StatusCode::kInvalidArgument);
   status::v1::Status many;
+  many.mutable_process()->set_role("sidecar");
   for (int i = 0; i < 257; ++i) many.mutable_sidecar()->add_worths();
   EXPECT_EQ(code(StatusJson(many)), StatusCode::kInvalidArgument);
   many.mutable_sidecar()->mutable_worths()->RemoveLast();
@@ -103,6 +108,41 @@ TEST(SidecarFiguresTest, RefusesWhatNoSidecarSays) {
   worth->Clear();
   worth->set_model(std::string(1001, 'm'));
   EXPECT_EQ(code(StatusJson(many)), StatusCode::kInvalidArgument);
+}
+
+// Which shows a sidecar of its own.
+TEST(SidecarFiguresTest, AServerIsNoSidecar) {
+  status::v1::Status status;
+  status.mutable_process()->set_role("server");
+  status.mutable_sidecar()->set_pending(7);
+  EXPECT_THAT(std::string(ParseSidecar(StatusJson(status)).status().message()),
+              HasSubstr("process.role = \"server\": must be \"sidecar\""));
+}
+
+TEST(SidecarFiguresTest, RefusesNumbersThatNoSidecarHas) {
+  status::v1::Status status;
+  status.mutable_process()->set_role("sidecar");
+  status::v1::Worth& worth = *status.mutable_sidecar()->add_worths();
+  const auto problem = [&status] {
+    return std::string(ParseSidecar(StatusJson(status)).status().message());
+  };
+  worth.set_mean_entropy(std::nan(""));  // Not known.
+  EXPECT_EQ(problem(), "");
+  worth.mutable_reward()->set_lower(1);
+  EXPECT_THAT(problem(), HasSubstr("sidecar.worths.reward"));
+  worth.mutable_reward()->set_upper(2);
+  EXPECT_EQ(problem(), "");
+  worth.mutable_reward()->set_value(HUGE_VAL);
+  EXPECT_THAT(problem(), HasSubstr("sidecar.worths.reward"));
+  worth.clear_reward();
+  worth.set_effective_sample_size(std::nan(""));
+  EXPECT_THAT(problem(), HasSubstr("sidecar.worths.effective_sample_size"));
+  worth.set_effective_sample_size(1);
+  worth.set_mean_entropy(HUGE_VAL);
+  EXPECT_THAT(problem(), HasSubstr("sidecar.worths.mean_entropy"));
+  worth.set_mean_entropy(0);
+  status.mutable_sidecar()->set_mean_reward_wait_seconds(HUGE_VAL);
+  EXPECT_THAT(problem(), HasSubstr("sidecar.mean_reward_wait_seconds"));
 }
 
 }  // namespace

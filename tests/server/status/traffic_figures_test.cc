@@ -1,6 +1,8 @@
 #include "server/status/traffic_figures.h"
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -80,6 +82,27 @@ TEST_F(TrafficFiguresTest, RefusalsCountOnceByTheirReason) {
   EXPECT_EQ(server.refusals(2).count(), 4u);
 }
 
+// With REFUSE and a disk that fails the spool counts what it refuses, and the
+// answer is UNAVAILABLE: of nine such answers two have another reason.
+TEST_F(TrafficFiguresTest, RefusalsOfAFailingLogCountOnce) {
+  Requests("Rank", "RESOURCE_EXHAUSTED")->Increment(7);
+  Requests("Rank", "UNAVAILABLE")->Increment(9);
+  metrics_
+      .Counter("sortition_requests_refused_total", "help", {{"reason", "wait"}})
+      ->Increment(4);
+  metrics_.Counter("sortition_spool_refused_total", "help")->Increment(10);
+  status::v1::Server server;
+  const MetricSamples none;
+  SetCalls(metrics_.Read(), {&none, 1}, &server);
+  ASSERT_THAT(server.refusals(), SizeIs(3));
+  EXPECT_EQ(server.refusals(0).name(), "UNAVAILABLE");
+  EXPECT_EQ(server.refusals(0).count(), 2u);
+  EXPECT_EQ(server.refusals(1).name(), "log");
+  EXPECT_EQ(server.refusals(1).count(), 10u);
+  EXPECT_EQ(server.refusals(2).name(), "overload: wait");
+  EXPECT_EQ(server.refusals(2).count(), 4u);
+}
+
 TEST_F(TrafficFiguresTest, DecisionsAreByVersionNewestFirst) {
   const VersionCounterTable table(&metrics_);
   const auto first = table.For("m", 9);
@@ -94,7 +117,10 @@ TEST_F(TrafficFiguresTest, DecisionsAreByVersionNewestFirst) {
   first->ObserveEntropy(0.3);
   status::v1::Model model;
   model.set_name("m");
-  AddTraffic(metrics_.Read(), {&before, 2}, &model);
+  const MetricSamples now = metrics_.Read();
+  const SamplesByModel samples = GroupByModel(now);
+  EXPECT_EQ(samples.at("m").decisions, 4);
+  AddTraffic(now, {&before, 2}, samples.at("m"), &model);
   ASSERT_THAT(model.traffic(), SizeIs(2));
   EXPECT_EQ(model.traffic(0).version(), 10u);
   EXPECT_EQ(model.traffic(0).decisions(), 0u);
@@ -125,7 +151,8 @@ TEST_F(TrafficFiguresTest, DriftIsTheLargestFirstAndBounded) {
       ->Set(99);
   status::v1::Model model;
   model.set_name("m");
-  AddDrift(metrics_.Read(), &model);
+  const MetricSamples now = metrics_.Read();
+  AddDrift(GroupByModel(now).at("m"), &model);
   ASSERT_THAT(model.drift(), SizeIs(20));
   EXPECT_EQ(model.drift(0).name(), "29");
   EXPECT_EQ(model.drift(0).index(), 29);
@@ -157,6 +184,30 @@ TEST_F(TrafficFiguresTest, SeriesAreThoseOfCallsThatCame) {
                      "1/s"}]
                  .value),
             0.2);
+}
+
+// By their labels versions 100 to 115 would come first.
+TEST_F(TrafficFiguresTest, SeriesAreThoseOfTheBusiestVersions) {
+  const VersionCounterTable table(&metrics_);
+  std::vector<std::shared_ptr<const VersionCounters>> counters;
+  for (uint64_t version = 100; version < 120; ++version) {
+    counters.push_back(table.For("m", version));
+    counters.back()->Count(absl::StatusCode::kOk, 0);
+  }
+  const MetricSamples before = metrics_.Read();
+  for (size_t i = 4; i < 20; ++i) counters[i]->Count(absl::StatusCode::kOk, 0);
+  HistorySample sample;
+  AddTrafficSeries(metrics_.Read(), {&before, 5}, &sample);
+  const auto has = [&sample](int version) {
+    return sample.contains(
+        {"decisions_per_second",
+         {{"model", "m"}, {"version", std::to_string(version)}},
+         "1/s"});
+  };
+  EXPECT_FALSE(has(103));
+  EXPECT_TRUE(has(104));
+  EXPECT_TRUE(has(119));
+  EXPECT_THAT(sample, SizeIs(17));  // And that of refusals.
 }
 
 }  // namespace

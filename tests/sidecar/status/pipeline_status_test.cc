@@ -38,6 +38,7 @@ TEST_F(PipelineStatusTest, TellsWorthsAndCounts) {
   const status::v1::Sidecar& sidecar = status.sidecar();
   EXPECT_EQ(sidecar.tuples(), 3u);
   EXPECT_EQ(sidecar.unmatched(), 1u);
+  EXPECT_EQ(sidecar.feedback(), 1u);
   EXPECT_EQ(sidecar.censored(), 0u);
   EXPECT_EQ(sidecar.pending(), 0u);
   EXPECT_EQ(sidecar.spools(), 1u);

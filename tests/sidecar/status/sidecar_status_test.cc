@@ -42,9 +42,9 @@ TEST(SidecarStatusTest, TellsWhatItWasTold) {
   figures.set_pending(5);
   figures.set_tuples(100);
   figures.set_watermark_us(9 * kSecond);
-  source->Update(figures, 10 * kSecond);
+  source->Update(figures, 10 * kSecond, kSecond);
   figures.set_tuples(130);
-  source->Update(figures, 16 * kSecond);
+  source->Update(figures, 16 * kSecond, 7 * kSecond);
   const status::v1::Status status = Parse(source->Json());
   EXPECT_EQ(status.process().role(), "sidecar");
   EXPECT_EQ(status.sidecar().pending(), 5u);
@@ -66,14 +66,34 @@ TEST(SidecarStatusTest, TellsWhatItWasTold) {
 
 TEST(SidecarStatusTest, SamplesAreFiveSecondsApart) {
   const auto source = SidecarStatusSource::Create(0);
-  for (int i = 1; i <= 100; ++i) source->Update({}, i * kSecond / 10);
+  for (int i = 1; i <= 100; ++i) {
+    const int64_t time_us = i * kSecond / 10;
+    source->Update({}, time_us, time_us);
+  }
   EXPECT_THAT(Parse(source->Json()).history().times_us(),
               ElementsAre(kSecond / 10, 51 * kSecond / 10));
 }
 
+// From 1970 to now is no hour, and no time in which tuples came.
+TEST(SidecarStatusTest, AClockThatIsSetDoesNotHarmTheHistory) {
+  constexpr int64_t kNow = 1'800'000'000 * kSecond;
+  const auto source = SidecarStatusSource::Create(0);
+  status::v1::Sidecar figures;
+  source->Update(figures, kSecond, kSecond);
+  figures.set_tuples(30);
+  source->Update(figures, kNow, 7 * kSecond);
+  const status::v1::Status status = Parse(source->Json());
+  EXPECT_THAT(status.history().times_us(),
+              ElementsAre(kNow - 6 * kSecond, kNow));
+  for (const status::v1::Series& series : status.history().series()) {
+    if (series.name() != "tuples_per_second") continue;
+    EXPECT_EQ(series.values(1), 5);  // 30 in 6 s.
+  }
+}
+
 TEST(SidecarStatusTest, LeavesTheHistoryOutWhereAsked) {
   const auto source = SidecarStatusSource::Create(0);
-  source->Update({}, kSecond);
+  source->Update({}, kSecond, kSecond);
   EXPECT_THAT(source->Json("history=0"), Not(HasSubstr("\"history\"")));
   EXPECT_THAT(source->Json(), HasSubstr("\"history\":{"));
 }

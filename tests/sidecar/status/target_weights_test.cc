@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,12 +45,22 @@ void AddArm(uint64_t version, uint32_t begin, uint32_t end,
   range.set_end(end);
 }
 
+// By version.
+std::map<uint64_t, double> WeightsOf(const log::v1::BanditTuple& tuple,
+                                     const log::v1::Decision& choice) {
+  VersionWeights weights = {{99, 1}};  // Of an earlier use.
+  TargetWeights(tuple, choice, &weights);
+  const std::map<uint64_t, double> by_version(weights.begin(), weights.end());
+  EXPECT_EQ(by_version.size(), weights.size());
+  return by_version;
+}
+
 auto Weight(uint64_t version, double weight) {
   return Pair(version, DoubleNear(weight, 1e-12));
 }
 
 TEST(TargetWeightsTest, AVersionThatDecidedAloneHasWeightOne) {
-  EXPECT_THAT(TargetWeights({}, ChoiceOf(0.25)), ElementsAre(Weight(7, 1)));
+  EXPECT_THAT(WeightsOf({}, ChoiceOf(0.25)), ElementsAre(Weight(7, 1)));
 }
 
 TEST(TargetWeightsTest, ShadowsOfTheModelAreKnown) {
@@ -57,26 +68,26 @@ TEST(TargetWeightsTest, ShadowsOfTheModelAreKnown) {
   AddView("m", 8, 0.5, &tuple);
   AddView("m", 9, 0, &tuple);
   AddView("another", 10, 0.5, &tuple);
-  EXPECT_THAT(TargetWeights(tuple, ChoiceOf(0.25)),
+  EXPECT_THAT(WeightsOf(tuple, ChoiceOf(0.25)),
               ElementsAre(Weight(7, 1), Weight(8, 2), Weight(9, 0)));
 }
 
 TEST(TargetWeightsTest, WithABaselineTheModelMustHaveBeenAsked) {
   log::v1::Decision choice = ChoiceOf(0.5);
   choice.mutable_baseline()->set_mode(model::v1::APPRENTICE);
-  EXPECT_THAT(TargetWeights({}, choice), IsEmpty());
+  EXPECT_THAT(WeightsOf({}, choice), IsEmpty());
   // Mode SHADOW: it says later what it thinks.
   log::v1::BanditTuple tuple;
   AddView("m", 7, 0.1, &tuple);
-  EXPECT_THAT(TargetWeights(tuple, choice), ElementsAre(Weight(7, 0.2)));
+  EXPECT_THAT(WeightsOf(tuple, choice), ElementsAre(Weight(7, 0.2)));
   choice.mutable_baseline()->set_model_log_propensity(std::log(0.25));
-  EXPECT_THAT(TargetWeights({}, choice), ElementsAre(Weight(7, 0.5)));
+  EXPECT_THAT(WeightsOf({}, choice), ElementsAre(Weight(7, 0.5)));
 }
 
 TEST(TargetWeightsTest, OfInterleavedOrdersNoVersionIsKnown) {
   log::v1::Decision choice = ChoiceOf(0.5);
   choice.mutable_interleaving()->set_other_version(8);
-  EXPECT_THAT(TargetWeights({}, choice), IsEmpty());
+  EXPECT_THAT(WeightsOf({}, choice), IsEmpty());
 }
 
 TEST(TargetWeightsTest, OfThreeArmsOnlyTheOneThatDecided) {
@@ -87,7 +98,7 @@ TEST(TargetWeightsTest, OfThreeArmsOnlyTheOneThatDecided) {
   AddArm(7, 0, 2000, &arm);
   AddArm(8, 2000, 4000, &arm);
   arm.set_mixture_log_propensity(std::log(0.25));
-  EXPECT_THAT(TargetWeights({}, choice), ElementsAre(Weight(7, 2)));
+  EXPECT_THAT(WeightsOf({}, choice), ElementsAre(Weight(7, 2)));
 }
 
 TEST(TargetWeightsTest, WithoutAMixtureTheArmItselfIsKnown) {
@@ -95,14 +106,14 @@ TEST(TargetWeightsTest, WithoutAMixtureTheArmItselfIsKnown) {
   choice.mutable_arm()->set_probability(0.2);
   choice.mutable_arm()->set_primary_version(6);
   AddArm(7, 0, 2000, choice.mutable_arm());
-  EXPECT_THAT(TargetWeights({}, choice), ElementsAre(Weight(7, 1)));
+  EXPECT_THAT(WeightsOf({}, choice), ElementsAre(Weight(7, 1)));
 }
 
 TEST(TargetWeightsTest, WhatCannotBeHasNoWeight) {
-  EXPECT_THAT(TargetWeights({}, ChoiceOf(0)), IsEmpty());
+  EXPECT_THAT(WeightsOf({}, ChoiceOf(0)), IsEmpty());
   log::v1::Decision choice = ChoiceOf(0.5);
   choice.set_log_propensity(std::numeric_limits<double>::quiet_NaN());
-  EXPECT_THAT(TargetWeights({}, choice), IsEmpty());
+  EXPECT_THAT(WeightsOf({}, choice), IsEmpty());
 }
 
 // Over everything that can happen, whichever arm decides, the weights of each
@@ -128,7 +139,7 @@ TEST(TargetWeightsTest, TwoArmsJudgeEachOtherWithoutBias) {
       AddArm(9, 0, 3000, &made);
       made.set_mixture_log_propensity(
           std::log(share * arm[action] + (1 - share) * primary[action]));
-      const auto weights = TargetWeights({}, choice);
+      const auto weights = WeightsOf({}, choice);
       ASSERT_EQ(weights.size(), 2u);
       weight_of_arm += q * p * weights.at(9);
       weight_of_primary += q * p * weights.at(7);

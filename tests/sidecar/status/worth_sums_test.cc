@@ -66,8 +66,12 @@ TEST(WorthSumsTest, EffectiveSampleSizeByHand) {
   EXPECT_TRUE(std::isnan(sums.Worth().mean_entropy()));
   for (const double weight : {1.0, 2.0, 0.0, 3.0}) sums.AddWeight(weight);
   EXPECT_DOUBLE_EQ(sums.Worth().effective_sample_size(), 36.0 / 14);
+  for (const double weight : {std::nan(""), -1.0}) sums.AddWeight(weight);
+  EXPECT_DOUBLE_EQ(sums.Worth().effective_sample_size(), 36.0 / 14);
   sums.AddWeight(HUGE_VAL);
   EXPECT_DOUBLE_EQ(sums.Worth().effective_sample_size(), 1);
+  sums.AddWeight(HUGE_VAL);
+  EXPECT_DOUBLE_EQ(sums.Worth().effective_sample_size(), 2);
 }
 
 TEST(WorthSumsTest, NoIntervalWhereNothingVariesOrUnitsAreFew) {
