@@ -59,6 +59,14 @@ test('the page fits windows of every width', long, async () => {
   }
 });
 
+test('what the status leaves out is told', long, async () => {
+  const status = statuses.twentyModels();
+  status.server.models[0].further_versions = '1';
+  const page = await show(status);
+  await page.getByText('Further models: 37.').waitFor();
+  await page.getByText('Further versions: 1.').waitFor();
+});
+
 test('hostile texts stay texts', long, async () => {
   const page = await show(statuses.hostile());
   assert.match(await page.title(), /^Sortition/);

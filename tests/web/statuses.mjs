@@ -147,7 +147,7 @@ export function busy() {
       worths: [worth('answers', 7, 0.6343, 0.0061, 301244), worth('answers', 6, 0.5517, 0.0033, 1811302),
         worth('home', 2, 0.1182, 0.0024, 488120)],
       pending: '14210', lag_bytes: '184320', watermark_us: String(nowUs - 2e6), tuples: '2600666', censored: '5120',
-      late: '811', unmatched: '12', mean_reward_wait_seconds: 41.3, spools: 1, tuple_dir: '/var/lib/sortition/tuples',
+      feedback: '1066273', late: '811', unmatched: '12', mean_reward_wait_seconds: 41.3, spools: 1, tuple_dir: '/var/lib/sortition/tuples',
       disk_free_bytes: '81604378624', problem: '', since_us: String(nowUs - 187 * minuteUs)},
     sidecar_problem: '',
     warnings: [
@@ -215,7 +215,8 @@ export function hostile() {
 export function twentyModels() {
   const status = busy();
   const models = Array.from({length: 19}, (_, i) => homeModel(`shop-${i + 1}`));
-  return {...status, server: {...status.server, models: [answersModel(), ...models]}};
+  return {...status, server: {...status.server, models: [answersModel(), ...models],
+    further_models: '37'}};
 }
 
 // What a sidecar says of itself.

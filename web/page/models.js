@@ -2,7 +2,7 @@
 import {timeChart} from './chart.js';
 import {confirmChange, editSplit, pinPlan, rollbackPlan, unpinPlan} from './control.js';
 import {el} from './dom.js';
-import {bytes, places, rate, share, short, toCount, toNumber} from './format.js';
+import {bytes, count, places, rate, share, short, toCount, toNumber} from './format.js';
 import {charts} from './history.js';
 import {policies, rollbackTarget, shares, versionName} from './judge.js';
 import {bar, barColumn, empty, facts, histogram, section, table, time, useChip} from './tables.js';
@@ -35,7 +35,13 @@ export function modelSection(status, page) {
           el('summary', {}, el('h3', {}, el('bdi', {}, model.name)), ' ',
               el('span', {class: 'note'}, `${versionName(model.version)} serves`)),
           isOpen && body(model, status, worths.get(model.name), page));
-        }));
+        }),
+      further(status.server.further_models, 'models', 'They have less traffic.'));
+}
+
+// Says what the status leaves out.
+function further(number, things, why) {
+  return toCount(number) > 0 && el('p', {class: 'note'}, `Further ${things}: ${count(toCount(number))}. ${why}`);
 }
 
 function body(model, status, decided, page) {
@@ -49,6 +55,7 @@ function body(model, status, decided, page) {
           name !== 'reward', `model-${model.name}-`).map((chart) => timeChart(chart, page.refresh))),
       el('h4', {}, 'How certain the policies are'), histograms(decided),
       el('h4', {}, 'Versions'), versions(model, page),
+      further(model.further_versions, 'versions', 'They are older, and not used.'),
       trainingsOf(model, status, page.nowUs), driftOf(model), changeLog(model, page.nowUs));
 }
 

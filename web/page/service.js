@@ -71,7 +71,7 @@ function spoolFacts({spool, shadow_queue_bytes: queue}) {
 function sidecarFacts(status, nowUs) {
   const {sidecar} = status;
   const tuples = toCount(sidecar.tuples);
-  const feedback = (sidecar.worths ?? []).reduce((sum, {with_feedback: each}) => sum + toCount(each), 0);
+  const feedback = toCount(sidecar.feedback);
   const late = toCount(sidecar.late);
   const wait = toNumber(sidecar.mean_reward_wait_seconds);
   return [judged(joining(status)), facts([
