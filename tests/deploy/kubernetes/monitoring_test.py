@@ -102,9 +102,8 @@ class ScalingTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "test.yml"
             path.write_text(test)
-            done = subprocess.run(
-                ["promtool", "test", "rules", str(path)], capture_output=True, text=True, check=False
-            )
+            command = ["promtool", "test", "rules", str(path)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 

@@ -108,12 +108,10 @@ class ServicesTest(unittest.TestCase):
         for overlay in rendered.OVERLAYS:
             for name, service in rendered.of_kind(overlay, "Service").items():
                 selector = {"matchLabels": service["spec"]["selector"]}
-                (pod,) = [
-                    p for p in rendered.pods(overlay).values() if rendered.selects(selector, p.labels)
-                ]
-                ports = {
-                    p["name"]: p["containerPort"] for c in pod.containers for p in c.get("ports", [])
-                }
+                pods = rendered.pods(overlay).values()
+                (pod,) = [p for p in pods if rendered.selects(selector, p.labels)]
+                opened = [p for c in pod.containers for p in c.get("ports", [])]
+                ports = {p["name"]: p["containerPort"] for p in opened}
                 for port in service["spec"]["ports"]:
                     self.assertEqual(ports[port["targetPort"]], port["port"], f"{name}: {port}")
 

@@ -160,9 +160,7 @@ class ProcessesTest(unittest.TestCase):
             self.assertEqual(hook[0], "/nats-server")
             hook = [deployed.BROKER, *(broker.here(word) for word in hook[1:])]
             subprocess.run(hook, check=True)
-            deployed.poll_until(
-                "the hook", lambda: "Entering lame duck mode" in broker.log("nats")
-            )
+            deployed.poll_until("the hook", lambda: "lame duck mode" in broker.log("nats"))
             broker.terminate("nats")
 
     def test_probes_work_with_tls_and_tokens(self) -> None:

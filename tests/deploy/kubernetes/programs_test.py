@@ -72,8 +72,8 @@ class ProgramsTest(unittest.TestCase):
 
         def trainer(*words: str) -> None:
             store = train.here("/var/lib/sortition/models/store")
-            program = str(self.binaries / "sortition-trainer")
-            subprocess.run([program, *words, f"--model_store={store}"], capture_output=True, check=True)
+            command = [str(self.binaries / "sortition-trainer"), *words, f"--model_store={store}"]
+            subprocess.run(command, capture_output=True, check=True)
 
         # Of an empty store nothing takes over, and there is nothing to learn from: status 1 and
         # NOT_FOUND. Status 2 would be an option that is wrong.
@@ -90,7 +90,8 @@ class ProgramsTest(unittest.TestCase):
         trainer("rollout", "--start", "--version=2", "--reason=try")
         # While version 2 takes over, train stands back and rollout asks for tuples.
         pathlib.Path(train.here("/var/lib/sortition/tuples/joined")).mkdir()
-        self.assertEqual(learn(train), (0, "a version is taking over: nothing is learned meanwhile\n"))
+        expected = "a version is taking over: nothing is learned meanwhile\n"
+        self.assertEqual(learn(train), (0, expected))
         status, text = learn(rollout)
         self.assertEqual(status, 0, text)
         self.assertIn("Version 2 waits at 1 %", text)

@@ -46,7 +46,8 @@ function errorsOf(model, resource) {
   } catch (error) {
     return [error.message];
   }
-  return pathsOf(resource, '').filter((path) => !read.has(path)).map((path) => `${path}: unknown field`);
+  const unread = pathsOf(resource, '').filter((path) => !read.has(path));
+  return unread.map((path) => `${path}: unknown field`);
 }
 
 let failed = false;

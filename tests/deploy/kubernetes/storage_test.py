@@ -65,10 +65,9 @@ class VolumesTest(unittest.TestCase):
         for overlay in rendered.OVERLAYS:
             pods, joiner = rendered.pods(overlay), configured.joiner(overlay)
             trainer = configured.options(overlay, "sortition-train", "trainer.textproto")
-            joins = ("sortition", "sidecar") if overlay == "single" else (
-                "sortition-consumer",
-                "consumer",
-            )
+            joins = ("sortition-consumer", "consumer")
+            if overlay == "single":
+                joins = ("sortition", "sidecar")
             written = [("sortition", "server", configured.server(overlay).model_store)]
             written += [(*joins, path) for path in (joiner.tuples, joiner.mirror) if path]
             for name in ("sortition-train", "sortition-rollout"):
