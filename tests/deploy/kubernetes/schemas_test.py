@@ -1,0 +1,93 @@
+"""Rendered manifests are what the published schemas allow. usage: schemas_test.py FOLDER
+
+Installs the schemas from npm into FOLDER, at the versions of package-lock.json.
+"""
+
+import copy
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+from typing import Any, Callable
+
+import rendered
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def install(folder: pathlib.Path) -> None:
+    """Installs once for each package-lock.json; skips the test where that is impossible."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        rendered.skip("no node or npm (packages nodejs, npm)")
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = (HERE / "package-lock.json").read_bytes()
+    installed = folder / "installed.json"
+    if installed.exists() and installed.read_bytes() == lock:
+        return
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, folder)
+    npm = subprocess.run(
+        ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if npm.returncode != 0:
+        rendered.skip(f"npm cannot install: {npm.stderr.strip().splitlines()[-1:]}")
+    installed.write_bytes(lock)
+
+
+class SchemasTest(unittest.TestCase):
+    """The schemas are compiled; schemas.mjs asks them, and finds fields that they do not know."""
+
+    folder: pathlib.Path
+
+    def errors(self, resources: list[tuple[str, Any]]) -> list[str]:
+        checked = subprocess.run(
+            ["node", str(HERE / "schemas.mjs"), str(self.folder)],
+            input=json.dumps(resources),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(checked.stderr, "")
+        errors = checked.stdout.splitlines()
+        self.assertEqual(checked.returncode, 1 if errors else 0)
+        return errors
+
+    def test_allow_what_is_rendered(self) -> None:
+        resources = [(o, r) for o in rendered.OVERLAYS for r in rendered.render(o)]
+        self.assertGreater(len(resources), 50)
+        self.assertEqual(self.errors(resources), [])
+
+    def test_refuse_what_is_wrong(self) -> None:
+        def first(kind: str) -> Any:
+            return copy.deepcopy(next(iter(rendered.of_kind("production", kind).values())))
+
+        def server(change: Callable[[Any], Any]) -> Any:
+            resource = copy.deepcopy(rendered.of_kind("single", "StatefulSet")["sortition"])
+            change(resource["spec"]["template"]["spec"]["containers"][0])
+            return resource
+
+        wrong = {
+            "typing error": server(lambda c: c.update(livenesProbe={})),
+            "deep typing error": server(lambda c: c["livenessProbe"]["grpc"].update(svc="")),
+            "port as text": server(lambda c: c["livenessProbe"]["grpc"].update(port="8500")),
+            "no name": server(lambda c: c.pop("name")),
+            "unknown kind": first("StatefulSet") | {"kind": "StatefullSet"},
+            "unknown version": first("StatefulSet") | {"apiVersion": "apps/v3"},
+            "no rule": first("PrometheusRule") | {"spec": {"groups": [{"rules": []}]}},
+            "unknown field of a monitor": first("ServiceMonitor") | {"specs": {}},
+        }
+        errors = self.errors(list(wrong.items()))
+        self.assertEqual([error.split(":")[0] for error in errors], list(wrong))
+
+
+if __name__ == "__main__":
+    rendered.require_tools()
+    SchemasTest.folder = pathlib.Path(sys.argv.pop(1)).resolve()
+    install(SchemasTest.folder)
+    unittest.main(verbosity=2)
