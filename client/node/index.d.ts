@@ -228,7 +228,7 @@ export function makeId(): string;
 /** A call that the server refused, or that did not reach it in time. */
 export class CallError extends Error {
   constructor(code: string, details: string,
-      about?: {server?: string; decisionId?: string; attempts?: number; cause?: unknown});
+      about?: {server?: string; decisionId?: string; attempts?: number; retryAfterMs?: number | null; cause?: unknown});
   /** A name of gRPC's codes: "INVALID_ARGUMENT". */
   code: string;
   /** The server's own words; `message` has server and code beside. */
@@ -237,6 +237,8 @@ export class CallError extends Error {
   /** The id that was sent, also where it was made here: who repeats the decision sends it again. */
   decisionId: string;
   attempts: number;
+  /** When an overloaded server would like to be asked again; else null. */
+  retryAfterMs: number | null;
   /** Of `feedback`: what was sent, with ids. */
   feedback?: Feedback[];
 }

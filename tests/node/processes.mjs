@@ -1,9 +1,9 @@
 // Real servers and the command line, in a directory that is removed at the end.
 import {spawn, spawnSync} from 'node:child_process';
 import {once} from 'node:events';
-import {existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, watch} from 'node:fs';
+import {existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {dirname, join} from 'node:path';
 
 const binaries = process.env.SORTITION_BINARIES;
 if (!binaries) throw new Error('SORTITION_BINARIES is unset, must be the folder of the programs');
@@ -16,8 +16,21 @@ export function tempFolder() {
 
 // Runs `sortition` to its end; returns what it printed.
 export function sortition(args, input = '') {
-  const {status, stdout, stderr} = spawnSync(join(binaries, 'sortition'), args, {input, encoding: 'utf8', maxBuffer: 1 << 28});
-  if (status !== 0) throw new Error(`sortition ${args.join(' ')}: ${stderr}`);
+  return run('sortition', args, input);
+}
+
+// Writes files, {path: content}, and runs `sortition-trainer` to its end.
+export function trainer(args, files) {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(path), {recursive: true});
+    writeFileSync(path, content);
+  }
+  return run('sortition-trainer', args, '');
+}
+
+function run(program, args, input) {
+  const {status, stdout, stderr} = spawnSync(join(binaries, program), args, {input, encoding: 'utf8', maxBuffer: 1 << 28});
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr}`);
   return stdout;
 }
 

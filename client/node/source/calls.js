@@ -100,7 +100,8 @@ export class Call {
       return callError(status.CANCELLED, 'the caller ended the call', {...about, cause: this.#signal?.reason});
     }
     const told = error.code === status.DEADLINE_EXCEEDED && this.#first || error;
-    return callError(told.code, told.details, about);
+    const after = told.metadata?.get('grpc-retry-pushback-ms')[0];
+    return callError(told.code, told.details, {...about, retryAfterMs: after === undefined ? null : Number(after)});
   }
 
   #sleep(milliseconds) {

@@ -4,12 +4,13 @@ import {status} from '@grpc/grpc-js';
 
 // A call that the server refused, or that did not reach it in time.
 export class CallError extends Error {
-  // code: a name of gRPC's codes. details: the server's own words.
-  constructor(code, details, {server = '', decisionId = '', attempts = 1, cause} = {}) {
+  // code: a name of gRPC's codes. details: the server's own words. retryAfterMs:
+  // when an overloaded server would like to be asked again; else null.
+  constructor(code, details, {server = '', decisionId = '', attempts = 1, retryAfterMs = null, cause} = {}) {
     const times = attempts > 1 ? ` (${attempts} attempts)` : '';
-    super(`server ${server}: ${code}: ${details}${times}`, {cause});
+    super(`server ${server}: ${code}: ${details}${times}`, cause === undefined ? undefined : {cause});
     this.name = new.target.name;
-    Object.assign(this, {code, details, server, decisionId, attempts});
+    Object.assign(this, {code, details, server, decisionId, attempts, retryAfterMs});
   }
 }
 

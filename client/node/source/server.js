@@ -26,12 +26,14 @@ export class Server {
   #watch = null;
   #timer = null;
 
-  // Connects at the first call.
-  constructor(address, security, serverName = security.serverName) {
+  // Connects at the first call. `serverName` must be in the certificate of the
+  // server, `authority` is what it is told as its own name; empty: the address's.
+  constructor(address, security, {serverName = security.serverName, authority = serverName} = {}) {
     this.address = address;
     this.#security = security;
-    const named = serverName && {'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName};
-    this.#client = new Client(address, security.credentials, {...options, ...named});
+    const names = {'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': authority};
+    const given = Object.fromEntries(Object.entries(names).filter(([, value]) => value));
+    this.#client = new Client(address, security.credentials, {...options, ...given});
   }
 
   // Sends one attempt of a call. Returns a promise of {error} or {answer}, both
@@ -59,7 +61,9 @@ export class Server {
   oneOfSeveral(peer) {
     const host = this.address.replace(/:\d+$/, '');
     if (this.address.startsWith('unix:') || isIP(host.replace(/^\[|\]$/g, ''))) return null;
-    return new Server(peer, this.#security, this.#security.serverName || host.replace(/^dns:\/*/, ''));
+    const authority = this.address.replace(/^dns:\/*/, '');
+    return new Server(peer, this.#security, {serverName: this.#security.serverName || host.replace(/^dns:\/*/, ''),
+      authority: this.#security.serverName || authority});
   }
 
   // Follows the server's health from now on.
