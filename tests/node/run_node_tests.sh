@@ -8,7 +8,7 @@ usage: tests/node/run_node_tests.sh FOLDER BINARIES [FILE.mjs ...]
 
 Installs what client/node needs into FOLDER, at the versions of its package-lock.json, packs
 the client, installs the package beside it, and runs the files named with the programs in
-BINARIES: tests (*.test.mjs, the default: all of them), or a benchmark.
+BINARIES: tests (*.test.mjs, the default: all of them), or benchmark.mjs [BATCHES].
 Prints "skipped:" and why where there is no node or npm, or npm cannot install.
 TEXT
 }

@@ -27,7 +27,8 @@ import sortition.v1.RankingOuterClass.ReportShownRequest;
  * and count nothing twice.
  */
 public final class Main {
-  private static final long DEADLINE_MS = 5000;  // Of a call with its retries.
+  // Of a call with its retries. The first call of a process loads classes and connects, too.
+  private static final long DEADLINE_MS = 20000;
   private static final int MAX_ATTEMPTS = 10;
   private static final long FIRST_PAUSE_MS = 100;
   private static final long MAX_PAUSE_MS = 2000;
