@@ -193,7 +193,8 @@ export class Ranker {
   rank(features: Rows | NamedRows, options?: RankOptions): Promise<Ranking<number>>;
   /** Draws one candidate, or none if the policy abstains. */
   select<Id>(features: Flat, options: DecisionOptions<Id> & Width & {ids: Iterable<Id>}): Promise<Selection<string>>;
-  select<Id>(features: Rows | NamedRows, options: DecisionOptions<Id> & {ids: Iterable<Id>}): Promise<Selection<string>>;
+  select<Id>(features: Rows | NamedRows,
+      options: DecisionOptions<Id> & {ids: Iterable<Id>}): Promise<Selection<string>>;
   select(features: Flat, options: DecisionOptions & Width): Promise<Selection<number>>;
   select(features: Rows | NamedRows, options?: DecisionOptions): Promise<Selection<number>>;
   /** Draws a subset of the candidates. */

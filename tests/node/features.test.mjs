@@ -27,7 +27,8 @@ test('an array that is reused afterwards does not change the request', () => {
 });
 
 test('sparse rows go as they are', () => {
-  assert.deepEqual(candidatesOf({rowOffsets: [0, 1, 1], columns: new Uint32Array([4]), values: [0.5]}, {numFeatures: 9}),
+  const rows = {rowOffsets: [0, 1, 1], columns: new Uint32Array([4]), values: [0.5]};
+  assert.deepEqual(candidatesOf(rows, {numFeatures: 9}),
       {numFeatures: 9, sparse: {rowOffsets: [0, 1, 1], columns: [4], values: [0.5]}});
 });
 

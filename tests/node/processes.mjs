@@ -29,7 +29,8 @@ export function trainer(args, files) {
 }
 
 function run(program, args, input) {
-  const {status, stdout, stderr} = spawnSync(join(binaries, program), args, {input, encoding: 'utf8', maxBuffer: 1 << 28});
+  const {status, stdout, stderr} = spawnSync(join(binaries, program), args,
+      {input, encoding: 'utf8', maxBuffer: 1 << 28});
   if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr}`);
   return stdout;
 }

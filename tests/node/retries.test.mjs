@@ -28,7 +28,8 @@ test('a decision is repeated with the id that was made for it', async () => {
 
 test('feedback without an id gets one, which a repetition keeps', async () => {
   fake.errors = [status.UNAVAILABLE];
-  assert.equal(await ranker.feedback([{decisionId: 'a', reward: 1}, {decisionId: 'a', loss: 2, feedbackId: 'mine'}]), 2);
+  const both = [{decisionId: 'a', reward: 1}, {decisionId: 'a', loss: 2, feedbackId: 'mine'}];
+  assert.equal(await ranker.feedback(both), 2);
   const [first, second] = fake.calls.map(({request}) => request.feedback.map(({feedbackId}) => feedbackId));
   assert.deepEqual(first, second);
   assert.equal(first[1], 'mine');
@@ -52,7 +53,8 @@ test('CANCELLED by the server, as its port closes, is repeated', async () => {
 test('other codes are not repeated; the error has the hint of an overloaded server', async () => {
   fake.errors = [status.RESOURCE_EXHAUSTED];
   await assert.rejects(() => ranker.rank([[1]]), (error) => error instanceof ResourceExhaustedError &&
-      error.attempts === 1 && error.details === 'as the test wants' && error.retryAfterMs === 250 && error.decisionId !== '');
+      error.attempts === 1 && error.details === 'as the test wants' && error.retryAfterMs === 250 &&
+      error.decisionId !== '');
   assert.equal(fake.calls.length, 1);
 });
 
@@ -86,7 +88,8 @@ test('an AbortSignal ends a call at once, for the server too, and is not repeate
 });
 
 test('an AbortSignal ends the pause before a retry', async () => {
-  const slow = new Ranker({addresses: fake.address, deadlineMs: 3e8, retries: {firstBackoffMs: 1e8, maxBackoffMs: 1e8}});
+  const slow = new Ranker(
+      {addresses: fake.address, deadlineMs: 3e8, retries: {firstBackoffMs: 1e8, maxBackoffMs: 1e8}});
   fake.errors = [status.UNAVAILABLE];
   const stop = new AbortController();
   const call = slow.rank([[1]], {signal: stop.signal});

@@ -9,7 +9,8 @@ const workers = 16;
 const servers = [];
 before(async () => {
   for (const id of ['a', 'b']) {
-    servers.push(await new ServerProcess(tempFolder(), [`--spool.writer_id=${id}`, '--drain_grace_seconds=0.2']).start());
+    const options = [`--spool.writer_id=${id}`, '--drain_grace_seconds=0.2'];
+    servers.push(await new ServerProcess(tempFolder(), options).start());
   }
 });
 after(() => Promise.all(servers.map((server) => server.stop('SIGKILL'))));

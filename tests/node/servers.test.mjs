@@ -33,7 +33,8 @@ test('an id chooses the server that the other client libraries choose', () => {
   // Lengths of all branches of the hash, and bytes beyond ASCII.
   const ids = ['x', 'q-17', 'ü', ...Array.from({length: 128}, (_, i) => 'y'.repeat(i + 1)),
     ...Array.from({length: 200}, () => makeId())];
-  const {stdout, status} = spawnSync(python, ['-c', oracle], {input: [addresses.join(','), ...ids].join('\n'), encoding: 'utf8'});
+  const input = [addresses.join(','), ...ids].join('\n');
+  const {stdout, status} = spawnSync(python, ['-c', oracle], {input, encoding: 'utf8'});
   assert.equal(status, 0);
   const expected = stdout.trim().split('\n').map((index) => addresses[index]);
   const servers = open(addresses);

@@ -6,7 +6,8 @@ import {test} from 'node:test';
 import * as client from 'sortition';
 
 test('tsc takes what is right, and refuses what is wrong', () => {
-  const {stdout, status} = spawnSync(process.execPath, ['../node_modules/typescript/bin/tsc', '--project', '.'], {encoding: 'utf8'});
+  const {stdout, status} = spawnSync(process.execPath, ['../node_modules/typescript/bin/tsc', '--project', '.'],
+      {encoding: 'utf8'});
   assert.equal(status, 0, stdout);
 });
 

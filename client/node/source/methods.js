@@ -5,7 +5,8 @@ import {fileURLToPath} from 'node:url';
 import {loadSync} from '@grpc/proto-loader';
 
 // The package has copies (copy_protos.mjs); the source tree has the protos.
-const folder = ['../proto', '../../../proto'].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync);
+const folder = ['../proto', '../../../proto']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync);
 
 const definitions = loadSync(['sortition/v1/ranking.proto', 'grpc/health/v1/health.proto'], {
   includeDirs: [folder], longs: String, enums: String, defaults: true, arrays: true,

@@ -31,6 +31,7 @@ export function finite(name, value) {
 // must not be passed over.
 export function checkNames(what, options, known) {
   for (const name of Object.keys(options)) {
-    if (!known.includes(name)) throw new TypeError(`${name} is no option of ${what}, must be one of ${known.join(', ')}`);
+    if (known.includes(name)) continue;
+    throw new TypeError(`${name} is no option of ${what}, must be one of ${known.join(', ')}`);
   }
 }

@@ -66,7 +66,8 @@ export class Ranker {
     const parts = new Map();
     for (const message of messages) {
       const server = this.#servers.of(message.decisionId);
-      parts.set(server, [...parts.get(server) ?? [], message]);
+      if (!parts.has(server)) parts.set(server, []);
+      parts.get(server).push(message);
     }
     // The feedback of others must not depend on a server that is away.
     const outcomes = await Promise.allSettled(Array.from(parts.values(), (feedback) =>

@@ -54,7 +54,8 @@ function aggregation({scale = 'MIN_MAX', divergence = 'DCG', weights = [], ...op
   if (!divergences.includes(divergence)) {
     throw new RangeError(`divergence is ${divergence}, must be one of ${divergences.join(', ')}`);
   }
-  const request = {aggregation: {scale, weights: Array.from(weights, (weight) => finite('weights', weight))}, divergence};
+  const finiteWeights = Array.from(weights, (weight) => finite('weights', weight));
+  const request = {aggregation: {scale, weights: finiteWeights}, divergence};
   for (const name of ['topK', 'cutoff', 'head', 'bootstrapSamples']) {
     if (options[name] !== undefined) request[name] = uint32(name, options[name]);
   }
@@ -80,7 +81,8 @@ export function feedbackMessage(feedback) {
     throw new TypeError(`reward is ${reward}, loss is ${loss}, must be one of the two`);
   }
   const value = reward === undefined ? {loss: finite('loss', loss)} : {reward: finite('reward', reward)};
-  return {decisionId: String(decisionId), feedbackId, ...value, ...(rank !== undefined && {rank: uint32('rank', rank)})};
+  const place = rank === undefined ? {} : {rank: uint32('rank', rank)};
+  return {decisionId: String(decisionId), feedbackId, ...value, ...place};
 }
 
 export {callNames};

@@ -72,11 +72,9 @@ export class Server {
     this.#watch = this.#client.makeServerStreamRequest(path, requestSerialize, responseDeserialize,
         {service: 'sortition.v1.Ranking'});
     this.#watch.on('data', (answer) => { this.isServing = answer.status === 'SERVING'; });
-    this.#watch.on('error', (error) => {
-      // What has no health service may well serve.
-      this.isServing = error.code === status.UNIMPLEMENTED;
-    });
+    this.#watch.on('error', () => {});  // A status follows.
     this.#watch.on('status', ({code}) => {
+      // What has no health service may well serve.
       this.isServing = code === status.UNIMPLEMENTED;
       if (this.#watch && !this.isServing) this.#timer = setTimeout(() => this.watch(), watchPauseMs).unref();
     });
