@@ -45,7 +45,7 @@ function rowLength(length, numFeatures) {
 
 // The bytes are copied: the caller may reuse the array.
 function dense(values, numFeatures) {
-  const floats = Float32Array.from(values);
+  const floats = new Float32Array(values);
   const packed = Buffer.from(floats.buffer);
   if (endianness() === 'BE') packed.swap32();
   return {numFeatures, dense: {packed}};
