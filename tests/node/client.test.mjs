@@ -87,7 +87,7 @@ test('refusals have a class, a code, and the server\'s words', async () => {
     [() => ranker.rank(features, {model: 'none'}), client.NotFoundError, 'NOT_FOUND', /none/],
     [() => ranker.rank(features, {version: 77}), client.FailedPreconditionError, 'FAILED_PRECONDITION', /77/],
     [() => ranker.rank(features, {label: 'gone'}), client.FailedPreconditionError, 'FAILED_PRECONDITION', /gone/],
-    [() => ranker.select(features), client.CallError, 'INVALID_ARGUMENT', /./],
+    [() => ranker.select(features), client.FailedPreconditionError, 'FAILED_PRECONDITION', /./],
     [() => ranker.shown('', []), client.InvalidArgumentError, 'INVALID_ARGUMENT', /decision_id/],
     [() => ranker.feedback('x'.repeat(129), {reward: 1}), client.InvalidArgumentError, 'INVALID_ARGUMENT', /129/],
   ];
