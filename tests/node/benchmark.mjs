@@ -1,7 +1,7 @@
 // What the client adds to a bare RPC: 100 candidates of 46 features, 16 calls at a
-// time, in turn with calls of the same bytes that are ready to be sent. CPU time is
-// what others on the machine disturb least. usage: benchmark.mjs [BATCHES]
-import {Client, credentials} from '@grpc/grpc-js';
+// time, in turn with calls of the same bytes that are ready to be sent, and have a
+// deadline, too. CPU time is what others on the machine disturb least. usage: benchmark.mjs [BATCHES]
+import {Client, Metadata, credentials} from '@grpc/grpc-js';
 import {Ranker} from 'sortition';
 import {ranking} from './node_modules/sortition/source/methods.js';
 import {decisionRequest} from './node_modules/sortition/source/requests.js';
@@ -19,13 +19,14 @@ const rows = Array.from({length: numCandidates}, (_, i) =>
   Array.from(features.subarray(i * numFeatures, (i + 1) * numFeatures)));
 const objects = rows.map((row) => Object.fromEntries(row.map((value, j) => [`f${j}`, value])));
 
-const server = await new ServerProcess(tempFolder()).start();
+const server = await new ServerProcess(tempFolder(),
+    ['--admission.max_wait_seconds=60', '--admission.target_wait_seconds=60']).start();
 const ranker = new Ranker({addresses: server.address});
 const bare = new Client(server.address, credentials.createInsecure());
 const bytes = ranking.Rank.requestSerialize(decisionRequest('rank', features, {numFeatures, topK: 10}, {model: ''}));
 const callBare = () => new Promise((resolve, reject) => {
   bare.makeUnaryRequest(ranking.Rank.path, (sent) => sent, ranking.Rank.responseDeserialize, bytes,
-      (error, answer) => error ? reject(error) : resolve(answer));
+      new Metadata(), {deadline: Date.now() + 5000}, (error, answer) => error ? reject(error) : resolve(answer));
 });
 
 const calls = {

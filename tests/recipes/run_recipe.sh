@@ -38,7 +38,6 @@ ln -sfn "$root/proto" "$folder/sources/proto"
 ln -sfn "$root/client" "$folder/sources/client"
 rm -rf "$folder/sources/build"
 
-# A FIFO would do, but the server renames the file of its ports into its place.
 "$binaries/sortition-server" --listen=127.0.0.1:0 --metrics_listen=127.0.0.1:0 --http.listen=127.0.0.1:0 \
   --port_file="$folder/run/ports" --model_store="$folder/run/models" --spool.dir="$folder/run/spool" \
   2>"$folder/run/server.log" &
