@@ -8,6 +8,9 @@ import {dirname, join} from 'node:path';
 const binaries = process.env.SORTITION_BINARIES;
 if (!binaries) throw new Error('SORTITION_BINARIES is unset, must be the folder of the programs');
 
+// So that the handlers of 'exit' run.
+process.on('SIGTERM', () => process.exit(1));
+
 export function tempFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'sortition-node-'));
   process.on('exit', () => rmSync(folder, {recursive: true, force: true}));
