@@ -1,0 +1,116 @@
+// One call with its retries, its deadline, and its end by the caller.
+import {status} from '@grpc/grpc-js';
+import {callError} from './errors.js';
+
+export const defaultRetries = {maxAttempts: 10, firstBackoffMs: 100, maxBackoffMs: 2000};
+
+export function checkRetries({maxAttempts, firstBackoffMs, maxBackoffMs}) {
+  if (!Number.isInteger(maxAttempts) || maxAttempts < 1) {
+    throw new RangeError(`retries.maxAttempts is ${maxAttempts}, must be an integer of at least 1`);
+  }
+  if (!(firstBackoffMs >= 0 && firstBackoffMs <= maxBackoffMs && maxBackoffMs < Infinity)) {
+    throw new RangeError(`retries.firstBackoffMs is ${firstBackoffMs}, must be in [0, maxBackoffMs = ${maxBackoffMs}]`);
+  }
+}
+
+export function checkDeadline(deadlineMs) {
+  if (!(typeof deadlineMs === 'number' && deadlineMs > 0 && deadlineMs <= 2 ** 31 - 1)) {
+    throw new RangeError(`deadlineMs is ${deadlineMs}, must be in (0, 2147483647]`);
+  }
+}
+
+// A call is repeated where the server is UNAVAILABLE, or, in the moment in which
+// its port closes, says CANCELLED though nobody did. That is safe for every call:
+// the draw is a function of the decision's id, feedback counts once for each
+// feedback id, and a repetition goes to the server that the first attempt may
+// have reached.
+export class Call {
+  #policy;
+  #signal;
+  #method;
+  #cancelAttempt = () => {};
+  #isCancelled = false;
+  #first = null;    // The first error that was followed by a retry.
+  #reached = false;
+  #pinned = null;   // The one server of several behind one address.
+
+  // target: {server, bytes, headers, decisionId}. `choose` returns another one as
+  // long as none was reached; null: it must stay.
+  constructor(method, target, choose, {policy, deadlineMs, signal}) {
+    Object.assign(this, {target, choose, attempts: 0, end: performance.now() + deadlineMs});
+    this.#method = method;
+    this.#policy = policy;
+    this.#signal = signal;
+  }
+
+  // Returns the answer, or throws a CallError.
+  async run(mayBeSeveral) {
+    const cancel = () => this.cancel();
+    this.#signal?.addEventListener('abort', cancel, {once: true});
+    try {
+      if (this.#signal?.aborted) this.cancel();
+      for (let backoff = this.#policy.firstBackoffMs;; backoff = Math.min(2 * backoff, this.#policy.maxBackoffMs)) {
+        const {error, answer, peer} = await this.#attempt();
+        if (!error) return answer;
+        if (!this.#isRetryable(error)) throw this.#failure(error);
+        const pause = backoff * Math.random();
+        if (this.attempts >= this.#policy.maxAttempts || pause >= this.end - performance.now()) {
+          throw this.#failure(error);
+        }
+        this.#first ??= error;
+        if (peer && !this.#reached && mayBeSeveral) this.#pinned = this.target.server.oneOfSeveral(peer);
+        this.#reached ||= peer !== null;
+        await this.#sleep(pause);
+        if (!this.#reached && this.choose) this.target = this.choose();
+      }
+    } finally {
+      this.#signal?.removeEventListener('abort', cancel);
+      this.#pinned?.close();
+    }
+  }
+
+  // Ends the call as CANCELLED. What was sent may be decided and logged.
+  cancel() {
+    this.#isCancelled = true;
+    this.#cancelAttempt();
+  }
+
+  async #attempt() {
+    if (this.#isCancelled) return {error: {code: status.CANCELLED, details: ''}, peer: null};
+    const {server, bytes, headers} = this.target;
+    ++this.attempts;
+    const {outcome, cancel} = (this.#pinned ?? server).send(this.#method, bytes, {
+      deadline: Date.now() + Math.max(this.end - performance.now(), 1),
+      // A retry waits until the server is back, rather than fail at once.
+      waitForReady: this.attempts > 1, headers,
+    });
+    this.#cancelAttempt = cancel;
+    return outcome;
+  }
+
+  #isRetryable({code}) {
+    return !this.#isCancelled && (code === status.UNAVAILABLE || code === status.CANCELLED);
+  }
+
+  // Why the server was away says more than that the deadline passed while waiting
+  // for it.
+  #failure(error) {
+    const about = {server: this.target.server.address, decisionId: this.target.decisionId, attempts: this.attempts};
+    if (this.#isCancelled) {
+      return callError(status.CANCELLED, 'the caller ended the call', {...about, cause: this.#signal?.reason});
+    }
+    const told = error.code === status.DEADLINE_EXCEEDED && this.#first || error;
+    const after = told.metadata?.get('grpc-retry-pushback-ms')[0];
+    return callError(told.code, told.details, {...about, retryAfterMs: after === undefined ? null : Number(after)});
+  }
+
+  #sleep(milliseconds) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#cancelAttempt = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

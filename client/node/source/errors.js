@@ -1,0 +1,44 @@
+// Errors of calls. Arguments that are wrong before anything is sent are TypeError
+// or RangeError.
+import {status} from '@grpc/grpc-js';
+
+// A call that the server refused, or that did not reach it in time.
+export class CallError extends Error {
+  // code: a name of gRPC's codes. details: the server's own words. retryAfterMs:
+  // when an overloaded server would like to be asked again; else null.
+  constructor(code, details, {server = '', decisionId = '', attempts = 1, retryAfterMs = null, cause} = {}) {
+    const times = attempts > 1 ? ` (${attempts} attempts)` : '';
+    super(`server ${server}: ${code}: ${details}${times}`, cause === undefined ? undefined : {cause});
+    this.name = new.target.name;
+    Object.assign(this, {code, details, server, decisionId, attempts, retryAfterMs});
+  }
+}
+
+export class CancelledError extends CallError {}
+export class DeadlineExceededError extends CallError {}
+export class FailedPreconditionError extends CallError {}
+export class InvalidArgumentError extends CallError {}
+export class NotFoundError extends CallError {}
+export class PermissionDeniedError extends CallError {}
+export class ResourceExhaustedError extends CallError {}
+export class UnauthenticatedError extends CallError {}
+export class UnavailableError extends CallError {}
+
+const classes = {
+  CANCELLED: CancelledError,
+  DEADLINE_EXCEEDED: DeadlineExceededError,
+  FAILED_PRECONDITION: FailedPreconditionError,
+  INVALID_ARGUMENT: InvalidArgumentError,
+  NOT_FOUND: NotFoundError,
+  PERMISSION_DENIED: PermissionDeniedError,
+  RESOURCE_EXHAUSTED: ResourceExhaustedError,
+  UNAUTHENTICATED: UnauthenticatedError,
+  UNAVAILABLE: UnavailableError,
+};
+
+// Returns the error of a gRPC status; a code that gRPC does not define is
+// UNKNOWN.
+export function callError(code, details, about) {
+  const name = status[code] ?? 'UNKNOWN';
+  return new (classes[name] ?? CallError)(name, details, about);
+}

@@ -1,0 +1,16 @@
+// The methods of the services, from the protos: paths and how messages are
+// written and read.
+import {existsSync} from 'node:fs';
+import {fileURLToPath} from 'node:url';
+import {loadSync} from '@grpc/proto-loader';
+
+// The package has copies (copy_protos.mjs); the source tree has the protos.
+const folder = ['../proto', '../../../proto']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync);
+
+const definitions = loadSync(['sortition/v1/ranking.proto', 'grpc/health/v1/health.proto'], {
+  includeDirs: [folder], longs: String, enums: String, defaults: true, arrays: true,
+});
+
+export const ranking = definitions['sortition.v1.Ranking'];
+export const health = definitions['grpc.health.v1.Health'];

@@ -1,0 +1,90 @@
+// A rolling restart of two servers, and the death of one, under load: what
+// callers were told is in the log, once, and nothing else is.
+import assert from 'node:assert/strict';
+import {after, before, test} from 'node:test';
+import {Ranker} from 'sortition';
+import {ServerProcess, sortition, tempFolder} from './processes.mjs';
+
+const workers = 16;
+const servers = [];
+before(async () => {
+  for (const id of ['a', 'b']) {
+    const options = [`--spool.writer_id=${id}`, '--drain_grace_seconds=0.2'];
+    servers.push(await new ServerProcess(tempFolder(), options).start());
+  }
+});
+after(() => Promise.all(servers.map((server) => server.stop('SIGKILL'))));
+
+// Decides and reports until told to stop; every call must succeed.
+async function work(ranker, worker, ledger, isOver) {
+  for (let turn = 0; !isOver(); ++turn) {
+    // Half of the ids are the caller's.
+    const decisionId = turn % 2 ? `${worker}-${turn}` : undefined;
+    const answer = await ranker.rank([[1, 2], [3, 4], [5, 6]], {decisionId});
+    const entry = {order: answer.order, feedback: []};
+    assert.ok(!ledger.has(answer.decisionId));
+    ledger.set(answer.decisionId, entry);
+    await ranker.shown(answer.decisionId, answer.order);
+    const feedbackId = `f-${worker}-${turn}`;
+    assert.equal(await ranker.feedback(answer.decisionId, {reward: 1, feedbackId}), 1);
+    entry.feedback.push(feedbackId);
+  }
+}
+
+test('restarts and a kill lose nothing and double nothing', async () => {
+  const ranker = new Ranker({addresses: servers.map(({address}) => address), deadlineMs: 120000,
+    retries: {maxAttempts: 1000, firstBackoffMs: 20, maxBackoffMs: 200}});
+  const ledger = new Map();
+  let isOver = false;
+  const load = Promise.all(Array.from({length: workers}, (_, worker) => work(ranker, worker, ledger, () => isOver)));
+  const grown = async (more) => {
+    const goal = ledger.size + more;
+    while (ledger.size < goal) await Promise.race([load, new Promise((resolve) => setImmediate(resolve))]);
+  };
+  for (const signal of ['SIGTERM', 'SIGKILL']) {
+    for (const server of servers) {
+      await grown(150);
+      await server.stop(signal);
+      await server.start();
+    }
+  }
+  await grown(150);
+  isOver = true;
+  await load;
+  ranker.close();
+  check(ledger);
+});
+
+function check(ledger) {
+  const decisions = new Map();  // Id → the spool and the actions of its records.
+  const feedback = new Map();   // Id → spool.
+  let repeated = 0;
+  for (const server of servers) {
+    for (const {record} of server.records()) {
+      if (record.decision) {
+        const {decision_id: id, action} = record.decision;
+        repeated += decisions.has(id);
+        const seen = decisions.get(id) ?? {server, action, shown: 0};
+        decisions.set(id, seen);
+        assert.equal(seen.server, server, `${id} is in two spools`);
+        assert.deepEqual(action, seen.action, `${id} has two answers`);
+      }
+      if (record.feedback) {
+        const {feedback_id: id, decision_id: of} = record.feedback;
+        assert.equal(decisions.get(of)?.server, server, `feedback ${id} is not where its decision is`);
+        assert.ok(!feedback.has(id) || feedback.get(id) === server);
+        feedback.set(id, server);
+      }
+      if (record.shown) ++decisions.get(record.shown.decision_id).shown;
+    }
+  }
+  for (const [id, entry] of ledger) {
+    assert.deepEqual(decisions.get(id)?.action, entry.order, `${id} was answered so`);
+    assert.ok(decisions.get(id).shown >= 1, `${id} was shown`);
+    for (const each of entry.feedback) assert.ok(feedback.has(each), `feedback ${each}`);
+  }
+  assert.equal(decisions.size, ledger.size, 'nothing is logged that nobody was told');
+  assert.equal(feedback.size, ledger.size);
+  console.log(`${ledger.size} decisions, ${repeated} records of repeated calls`);
+  for (const server of servers) sortition(['log', 'verify', `--model_store=${server.folder}/models`, server.spool]);
+}
