@@ -81,8 +81,14 @@ class ProcessTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sortition-python-"))
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def server(self, name: str = "server", port: int = 0, options: tuple[str, ...] = ()) -> Process:
-        models = self.folder / "models"
+    def server(
+        self,
+        name: str = "server",
+        port: int = 0,
+        options: tuple[str, ...] = (),
+        store: str = "models",
+    ) -> Process:
+        models = self.folder / store
         models.mkdir(exist_ok=True)
         process = Process(
             self.folder,
@@ -109,7 +115,7 @@ class ProcessTest(unittest.TestCase):
             [
                 "sortition-sidecar",
                 "--metrics_listen=127.0.0.1:0",
-                "--http.listen=",
+                "--http_listen=",
                 f"--spool={self.folder / 'spools' / spools}",
                 f"--tuples={self.folder / tuples}",
                 *options,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any, Iterable, Optional, Union, Unpack
 
 import grpc
@@ -11,6 +10,7 @@ import grpc
 from sortition import methods
 from sortition.answers import Aggregation, Ranking, Selection, Subset
 from sortition.calls import Call, Calls
+from sortition.errors import CallError
 from sortition.requests import (
     AggregateOptions,
     DecisionOptions,
@@ -155,12 +155,18 @@ class Ranker(Calls):
                     wait_for_ready=attempts.waits_for_connection,
                 )
                 return call.answer(response)
+            except ValueError:
+                if not self._closed.is_set():
+                    raise
+                address = self.servers.addresses[call.server]
+                code = grpc.StatusCode.CANCELLED
+                raise CallError(code, "client is closed", address, call.decision_id) from None
             except grpc.RpcError as error:
                 pause = attempts.pause_after(error)
                 if pause is None or self._closed.is_set():
                     address = self.servers.addresses[call.server]
                     raise attempts.failure(error, address, call.decision_id) from None
-                time.sleep(pause)
+                self._closed.wait(pause)
 
     def _watch(self, server: int) -> None:
         """Notes what the server says of its health, until the client is closed."""

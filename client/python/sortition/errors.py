@@ -30,15 +30,3 @@ class CallError(Exception):
     def __str__(self) -> str:
         times = f" ({self.attempts} attempts)" if self.attempts > 1 else ""
         return f"server {self.server}: {self.code.name}: {self.message}{times}"
-
-
-class DamagedLog(Exception):
-    """A segment has bytes that are no intact record; `damage` says where."""
-
-    def __init__(self, damage: list) -> None:
-        super().__init__(damage)
-        self.damage = damage
-
-    def __str__(self) -> str:
-        more = f" and {len(self.damage) - 1} more places" if len(self.damage) > 1 else ""
-        return f"{self.damage[0]}{more}"

@@ -8,7 +8,8 @@ from typing import Callable, Optional
 
 def _load(name: str) -> Optional[ctypes.CDLL]:
     try:
-        return ctypes.CDLL(name)
+        # Calls are short: to release the interpreter's lock for each would take longer.
+        return ctypes.PyDLL(name)
     except OSError:
         return None
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from sortition.log.v1 import log_pb2
 from sortition.logs import wire
@@ -166,17 +167,18 @@ def _bytes(data: np.ndarray, field: Field, count: int) -> np.ndarray:
 def _texts(data: np.ndarray, field: Field, count: int) -> np.ndarray:
     """Returns strings; an array of one width where they are ASCII and not long."""
     longest = int(field.length.max()) if len(field.length) else 0
-    if longest > _LONGEST_FIXED:
+    if longest == 0:
+        return np.zeros(count, "<U1")
+    if longest > _LONGEST_FIXED or int(field.value.max()) + longest > len(data):
         return _any_texts(data, field, count)
-    places = np.minimum(field.value[:, None] + np.arange(longest), len(data) - 1)
-    characters = data[places]
+    characters = sliding_window_view(data, longest)[field.value]
     if (field.length != longest).any():
         characters[np.arange(longest) >= field.length[:, None]] = 0
-    if characters.size and characters.max() > 127:
+    if characters.max() > 127:
         return _any_texts(data, field, count)
-    column = np.zeros((count, max(longest, 1)), np.uint32)
-    column[field.owner, :longest] = characters
-    return column.view(f"<U{max(longest, 1)}").ravel()
+    column = np.zeros((count, longest), np.uint32)
+    column[field.owner] = characters
+    return column.view(f"<U{longest}").ravel()
 
 
 def _any_texts(data: np.ndarray, field: Field, count: int) -> np.ndarray:

@@ -136,24 +136,22 @@ def _walk(data: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray, int, bo
     Returns payloads, their sizes, the place behind them, and whether the segment ends there.
     """
     begin: list[int] = []
-    size: list[int] = []
-    checks: list[int] = []
-    unpack, total, view = struct.Struct("<QI").unpack_from, len(data), memoryview(data)
-    while place + FRAME <= total:
-        length, check = unpack(view, place)
-        if length > total - place - FRAME or (length == 0 and check == 0):
+    unpack, last, view = struct.Struct("<Q").unpack_from, len(data) - FRAME, memoryview(data)
+    while place <= last:
+        (length,) = unpack(view, place)
+        if length > last - place or length == 0:
             break
-        begin.append(place + HEAD)
-        size.append(length)
-        checks.append(check)
+        begin.append(place)
         place += FRAME + length
-    begins, sizes = np.array(begin, np.int64), np.array(size, np.int64)
-    wrong = np.flatnonzero(length_checks(data, begins - HEAD) != np.array(checks, np.uint32))
+    heads = np.array(begin, np.int64)
+    sizes = np.diff(heads, append=place) - FRAME
+    wrong = np.flatnonzero(length_checks(data, heads) != words(data, heads + 8))
+    begins = heads + HEAD
     if len(wrong):
         first = int(wrong[0])
-        return begins[:first], sizes[:first], begin[first] - HEAD, False
-    if place + HEAD > total:
-        return begins, sizes, place, place == total
+        return begins[:first], sizes[:first], begin[first], False
+    if place + HEAD > len(data):
+        return begins, sizes, place, place == len(data)
     return begins, sizes, place, not data[place : place + HEAD].any()
 
 

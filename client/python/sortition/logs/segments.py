@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import pathlib
 import struct
 from typing import Iterable, Union
@@ -55,7 +54,8 @@ class Segment:
         if path.name.endswith(".zst"):
             self.data = _decompress(path, damage)
         else:
-            self.data = _map(path)
+            # Not mapped: whoever closes a segment that is being written cuts the file.
+            self.data = np.fromfile(path, np.uint8)
         frames = read_frames(self.data, str(path))
         self.frames = Frames(frames.starts, frames.lengths, damage or frames.damage)
         first = self.payload(0) if len(frames.starts) else b""
@@ -71,13 +71,6 @@ class Segment:
         """Returns the bytes of a LogRecord."""
         start = int(self.frames.starts[record])
         return self.data[start : start + int(self.frames.lengths[record])].tobytes()
-
-
-def _map(path: pathlib.Path) -> np.ndarray:
-    with path.open("rb") as file:
-        if path.stat().st_size == 0:
-            return np.empty(0, np.uint8)
-        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
 
 
 def _decompress(path: pathlib.Path, damage: list[Damage]) -> np.ndarray:

@@ -24,7 +24,7 @@ DEFAULT_COLUMNS = (
 ACTION_KINDS = {value.name: value.number for value in log_pb2.ActionKind.DESCRIPTOR.values}
 
 _TUPLE_TAG, _INCOMPLETE_TAG = 0x3A, 0x4A
-_BLOCK = 1 << 14  # Tuples that are taken apart together: their columns stay in the cache.
+_BLOCK = 1 << 12  # Tuples that are taken apart together: their columns stay in the cache.
 
 
 @dataclass

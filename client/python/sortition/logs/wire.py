@@ -47,22 +47,30 @@ def scan(data: np.ndarray, begin: np.ndarray, end: np.ndarray, wanted: set[int])
     """
     found: dict[int, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {n: [] for n in wanted}
     owner = np.flatnonzero(begin < end)
-    place, stop = begin[owner], end[owner]
+    stop = end[owner]
+    key, place = _varints(data, begin[owner])
     while len(owner):
-        key, place = _varints(data, place)
-        if (key == key[0]).all():
-            place = _step(data, int(key[0]), owner, place, found)
+        # The smallest key first: messages that lack a field wait for the others, so that most
+        # steps are the same for all of them.
+        least = key.min()
+        rows = np.flatnonzero(key == least)
+        if len(rows) == len(owner):
+            place = _step(data, int(least), owner, place, found)
+            behind, limit = place, stop
         else:
-            behind = np.empty_like(place)
-            for one in np.unique(key).tolist():
-                rows = np.flatnonzero(key == one)
-                behind[rows] = _step(data, one, owner[rows], place[rows], found)
-            place = behind
-        if (place > stop).any():
+            behind = _step(data, int(least), owner[rows], place[rows], found)
+            place[rows] = behind
+            limit = stop[rows]
+        if (behind > limit).any():
             raise ValueError("a message has a field that goes beyond its end")
-        more = place < stop
+        more = behind < limit
         if not more.all():
-            owner, place, stop = owner[more], place[more], stop[more]
+            stays = np.ones(len(owner), bool)
+            stays[rows[~more]] = False
+            rows = (np.cumsum(stays) - 1)[rows[more]]
+            owner, place, stop, key = owner[stays], place[stays], stop[stays], key[stays]
+        if len(rows):
+            key[rows], place[rows] = _varints(data, place[rows])
     return {number: _join(parts) for number, parts in found.items()}
 
 
