@@ -221,7 +221,7 @@ class ReadingTest(LogsTest):
 
     def test_compressed_segments_are_read(self) -> None:
         if native.unzstd is None or shutil.which("zstd") is None:
-            self.skipTest("skipped: no libzstd or no zstd (packages libzstd1, zstd)")
+            self.skipTest("no libzstd or no zstd (packages libzstd1, zstd)")
         written = tuples(500)
         logs.write_tuples(self.log, written)
         [segment] = logs.list_segments(self.log)
