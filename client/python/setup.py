@@ -25,7 +25,7 @@ class BuildWithStubs(build_py):
         protoc = shutil.which("protoc")
         if protoc is None:
             raise SystemExit("protoc is not here, must be (package protobuf-compiler)")
-        out = pathlib.Path(self.build_lib)
+        out = pathlib.Path(self.build_lib).resolve()
         out.mkdir(parents=True, exist_ok=True)
         options = [f"-I{PROTOS}", f"--python_out={out}", f"--pyi_out={out}"]
         subprocess.run([protoc, *options, *stub_sources()], check=True, cwd=PROTOS)
