@@ -200,5 +200,6 @@ class AnswersTest(ProcessTest):
             self.assertEqual(decision.log_propensity, answer.log_propensity)
             self.assertEqual(dict(decision.attributes), {"n": str(number)})
             self.assertEqual(list(decision.dense_values), self.matrix.ravel().tolist())
-        said = run("sortition", "log", "verify", f"--model_store={self.folder / 'models'}", str(spool))
+        store = f"--model_store={self.folder / 'models'}"
+        said = run("sortition", "log", "verify", store, str(spool))
         self.assertIn("20 decisions verified bit for bit", said)

@@ -38,7 +38,8 @@ class ExamplesTest(ProcessTest):
             text=True,
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        values = re.findall(r"^(ips|snips) +here (\S+) +sortition-trainer (\S+)$", done.stdout, re.M)
+        line = r"^(ips|snips) +here (\S+) +sortition-trainer (\S+)$"
+        values = re.findall(line, done.stdout, re.MULTILINE)
         self.assertEqual([name for name, _, _ in values], ["ips", "snips"])
         for _, here, theirs in values:
             self.assertEqual(here, theirs)

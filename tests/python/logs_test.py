@@ -112,16 +112,20 @@ class RoundTripTest(LogsTest):
             [v for m in messages for v in m.decision.dense_values],
             read["features"].values.tolist(),
         )
-        run("sortition", "log", "export", "--format=npz", f"--output={self.folder / 'a.npz'}",
-            str(self.log))
+        run(
+            "sortition",
+            "log",
+            "export",
+            "--format=npz",
+            f"--output={self.folder / 'a.npz'}",
+            str(self.log),
+        )
         arrays = np.load(self.folder / "a.npz")
         first = arrays["position"] == 0
         self.assertEqual(arrays["n_rounds"], 400)
         np.testing.assert_array_equal(arrays["reward"][first], read["reward"])
         np.testing.assert_array_equal(arrays["action"], read["action"].values)
-        np.testing.assert_array_equal(
-            arrays["features"], read["features"].values.reshape(-1, 3)
-        )
+        np.testing.assert_array_equal(arrays["features"], read["features"].values.reshape(-1, 3))
 
     def test_records_keep_what_was_not_read(self) -> None:
         written = tuples(50)
@@ -132,9 +136,7 @@ class RoundTripTest(LogsTest):
         self.log = self.folder / "half"
         logs.write_tuples(self.log, half)
         again, _ = self.read(columns=list(written))
-        kept = {
-            name: [column[row] for row in range(0, 50, 2)] for name, column in written.items()
-        }
+        kept = {name: [column[row] for row in range(0, 50, 2)] for name, column in written.items()}
         self.assert_same(again, {**kept, "reward": [-1.0] * 25})
 
     def test_a_data_frame_comes_back_as_segments(self) -> None:

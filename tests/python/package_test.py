@@ -40,8 +40,10 @@ class PackageTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             [wheel] = folder.glob("*.whl")
             shutil.unpack_archive(wheel, folder / "site", "zip")
+            protos = (SOURCES / "client/python/stubs.txt").read_text().split()
+            stubs = [proto.replace("/", ".").replace(".proto", "_pb2") for proto in protos]
             code = (
-                "import sortition, sortition.logs, sortition.ope, importlib.resources as r;"
+                f"import importlib.resources as r, sortition.ope, {', '.join(stubs)};"
                 "print(sortition.__file__, (r.files('sortition') / 'py.typed').is_file(),"
                 " (r.files('sortition') / 'v1' / 'ranking_pb2.pyi').is_file())"
             )

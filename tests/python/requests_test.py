@@ -88,7 +88,7 @@ class FeaturesTest(unittest.TestCase):
             candidates(pandas.DataFrame({"day": pandas.to_datetime(["2026-01-01"])}))
 
     def test_wrong_types_name_column_value_and_range(self) -> None:
-        with self.assertRaisesRegex(ValueError, 'types\\["a"\\] is "colour", must be one of number'):
+        with self.assertRaisesRegex(ValueError, 'types.*"a".* is "colour", must be one of number'):
             candidates([{"a": "x"}], types={"a": "colour"})
         with self.assertRaisesRegex(ValueError, "column a must be numbers"):
             candidates([{"a": 1}, {"a": "x"}])

@@ -102,5 +102,3 @@ class SecurityTest(ProcessTest):
             sortition.Ranker(security=self.security(token_file="two"))
         with self.assertRaisesRegex(ValueError, "must be given together"):
             sortition.Ranker(security=self.security(key_file="client.key"))
-
-

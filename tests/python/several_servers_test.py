@@ -120,11 +120,10 @@ class SeveralServersTest(ProcessTest):
         for decision_id, reward in zip(joined["decision_id"], joined["reward"]):
             self.assertIn(reward, (0.0, 1.0))
             self.assertIn(decision_id, rewarded)
-        feedback = Counter(
-            one.decision_id
-            for record in self.messages()
-            for one in ([record.late.feedback] if record.HasField("late") else record.tuple.feedback)
-        )
+        feedback: Counter[str] = Counter()
+        for record in self.messages():
+            late = [record.late.feedback] if record.HasField("late") else []
+            feedback.update(one.decision_id for one in [*late, *record.tuple.feedback])
         self.assertEqual(feedback, Counter(rewarded))
 
     def messages(self) -> list:
@@ -133,5 +132,3 @@ class SeveralServersTest(ProcessTest):
         if late.is_dir() and any(late.glob("*.seg")):
             folders.append(late)
         return [record for folder in folders for record in logs.read_messages(folder)]
-
-

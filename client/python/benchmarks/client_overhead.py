@@ -3,8 +3,8 @@
 
 Asks a server with the uniform policy for orders of 100 candidates with 46 features: by
 Ranker.rank(matrix), and by a call on a channel of its own whose request was serialised before and
-whose answer stays bytes. One call of each in turn; the figure is the median of the differences. Beside
-it, the processor time of what Ranker does without the call: building, serialising, parsing.
+whose answer stays bytes. One call of each in turn; the figure is the median of the differences.
+Beside it, the processor time of what Ranker does without the call: building, serialising, parsing.
 """
 
 from __future__ import annotations

@@ -170,6 +170,5 @@ def _fill_vectors(column: columns_pb2.Column, name: str, values: Iterable[Any]) 
         raise ValueError(f"column {name} has vectors of {sorted(sizes)} numbers, must be one size")
     size = sizes.pop() if sizes else 0
     column.vectors.size = size
-    column.vectors.values.extend(
-        np.concatenate([np.zeros(size, np.float32) if row is None else row for row in rows]).tolist()
-    )
+    matrix = [np.zeros(size, np.float32) if row is None else row for row in rows]
+    column.vectors.values.extend(np.concatenate(matrix).tolist())

@@ -17,9 +17,10 @@ from sortition.errors import CallError
 class RetryPolicy:
     """A call is repeated, within its deadline, where the server says UNAVAILABLE.
 
-    So is one that an overloaded server refuses with a hint when to try again. That is safe for every call: the draw is a function of the decision's id, feedback counts once
-    for each feedback id, and a repetition goes to the server of the first attempt. The pause is a
-    random share of a back-off that doubles.
+    So is one that an overloaded server refuses with a hint when to try again. That is safe for
+    every call: the draw is a function of the decision's id, feedback counts once for each feedback
+    id, and a repetition goes to the server of the first attempt. The pause is a random share of a
+    back-off that doubles, or follows the hint.
     """
 
     max_attempts: int = 10  # At least 1.

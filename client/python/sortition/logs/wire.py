@@ -39,7 +39,9 @@ def numbers(data: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:
     return wide.view(f"<u{size}").ravel().astype(np.uint64)
 
 
-def scan(data: np.ndarray, begin: np.ndarray, end: np.ndarray, wanted: set[int]) -> dict[int, Field]:
+def scan(
+    data: np.ndarray, begin: np.ndarray, end: np.ndarray, wanted: set[int]
+) -> dict[int, Field]:
     """Returns the wanted fields of the messages data[begin[i] : end[i]].
 
     Steps through all messages side by side, a field at a time. ValueError for what protobuf's
