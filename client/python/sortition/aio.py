@@ -42,6 +42,7 @@ class AsyncRanker(Calls):
             for channel in self._channels
         ]
         self._watches: list[asyncio.Task[None]] = []
+        self._closed = False
 
     __init__.__doc__ = Calls.__init__.__doc__
 
@@ -54,6 +55,7 @@ class AsyncRanker(Calls):
 
     async def close(self) -> None:
         """Ends the connections; calls that wait are cancelled."""
+        self._closed = True
         for watch in self._watches:
             watch.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
@@ -145,7 +147,7 @@ class AsyncRanker(Calls):
                 return call.answer(response)
             except grpc.RpcError as error:
                 pause = attempts.pause_after(error)
-                if pause is None:
+                if pause is None or self._closed:
                     address = self.servers.addresses[call.server]
                     raise attempts.failure(error, address, call.decision_id) from None
                 await asyncio.sleep(pause)

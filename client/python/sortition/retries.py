@@ -12,10 +12,14 @@ import grpc
 
 from sortition.errors import CallError
 
+# A server that shuts down cancels calls which it has not taken up.
+_AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """A call is repeated, within its deadline, where the server says UNAVAILABLE.
+    """A call is repeated, within its deadline, where the server is away:
+    UNAVAILABLE, or CANCELLED by a server that ends.
 
     So is one that an overloaded server refuses with a hint when to try again. That is safe for
     every call: the draw is a function of the decision's id, feedback counts once for each feedback
@@ -64,7 +68,7 @@ class Attempts:
         """Returns the seconds until the next attempt; None if there is none."""
         self._code = error.code()
         hint = _pushback(error)
-        if self._code == grpc.StatusCode.UNAVAILABLE:
+        if self._code in _AWAY:
             pause = self._backoff * random.random()
         elif self._code == grpc.StatusCode.RESOURCE_EXHAUSTED and hint is not None:
             # Not decided. Callers that were refused together come back one after the other.
