@@ -1,0 +1,163 @@
+"""What a call consists of: shared by both clients, which differ in how they wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+from sortition import answers, requests
+from sortition.requests import AggregateOptions, DecisionOptions, Defaults, Feedback
+from sortition.retries import Attempts, RetryPolicy
+from sortition.security import Security
+from sortition.servers import Servers
+from sortition.v1 import models_pb2, ranking_pb2
+
+
+@dataclass(frozen=True)
+class Call:
+    method: str
+    request: Any
+    server: int  # Place among the addresses.
+    decision_id: str
+    attempts: Attempts
+    answer: Callable[[Any], Any]
+
+
+class Calls:
+    """Makes the calls of a client, checks its options, and knows its servers."""
+
+    def __init__(
+        self,
+        servers: Union[str, Sequence[str]] = "127.0.0.1:8500",
+        *,
+        model: str = "",
+        types: Optional[Mapping[str, str]] = None,
+        deadline: float = 5.0,
+        retries: RetryPolicy = RetryPolicy(),
+        security: Security = Security(),
+        routing_header: bool = False,
+    ) -> None:
+        """Connects at the first call.
+
+        `servers`: host:port, or several of them, as a list or separated by commas. `model` and
+        `types` (of named columns) are for calls that do not say otherwise. `deadline`: seconds for
+        a call and its retries. `routing_header`: sends x-sortition-decision-id, by which a load
+        balancer can send all calls about a decision to one server.
+        """
+        Attempts(retries, deadline)
+        self.servers = Servers(servers)
+        self._defaults = Defaults(model, types)
+        self._deadline = deadline
+        self._retries = retries
+        self._security = security
+        self._credentials = security.channel_credentials()
+        self._metadata = security.metadata()
+        self._routing_header = routing_header
+
+    def serving(self) -> dict[str, bool]:
+        """Returns whether each of several servers serves, as far as its health watch has said."""
+        return self.servers.serving()
+
+    def _headers(self, call: Call) -> tuple[tuple[str, str], ...]:
+        if self._routing_header and call.decision_id:
+            return (*self._metadata, ("x-sortition-decision-id", call.decision_id))
+        return self._metadata
+
+    def _attempts(self, deadline: Optional[float]) -> Attempts:
+        return Attempts(self._retries, self._deadline if deadline is None else deadline)
+
+    def _decision(
+        self,
+        method: str,
+        request: Any,
+        features: Any,
+        options: DecisionOptions,
+        answer: Callable[[Any], Any],
+    ) -> Call:
+        requests.fill_context(request.context, features, options, self._defaults)
+        decision_id = options.get("decision_id") or ""
+        if decision_id:
+            server = self.servers.of(decision_id)
+        else:
+            decision_id, server = self.servers.new_decision()
+        request.context.decision_id = decision_id
+        attempts = self._attempts(options.get("deadline"))
+        return Call(method, request, server, decision_id, attempts, answer)
+
+    def _rank(self, features: Any, top_k: Optional[int], options: DecisionOptions) -> Call:
+        request = ranking_pb2.RankRequest(top_k=top_k)
+        return self._decision("Rank", request, features, options, answers.ranking)
+
+    def _select(self, features: Any, options: DecisionOptions) -> Call:
+        request = ranking_pb2.SelectRequest()
+        return self._decision("Select", request, features, options, answers.selection)
+
+    def _label(self, features: Any, k: Optional[int], options: DecisionOptions) -> Call:
+        request = ranking_pb2.LabelRequest(k=k)
+        return self._decision("Label", request, features, options, answers.subset)
+
+    def _aggregate(self, lists: Any, options: AggregateOptions) -> Call:
+        request, context = requests.aggregate_request(options)
+        # The model of a client is no name for aggregations.
+        context.setdefault("model", "")
+        return self._decision(
+            "Aggregate",
+            request,
+            lists,
+            context,
+            lambda response: answers.aggregation(response, request.context.candidates.ids),
+        )
+
+    def _shown(self, request: ranking_pb2.ReportShownRequest, deadline: Optional[float]) -> Call:
+        return Call(
+            "ReportShown",
+            request,
+            self.servers.of(request.decision_id),
+            request.decision_id,
+            self._attempts(deadline),
+            lambda response: None,
+        )
+
+    def _feedback(self, items: Sequence[Feedback], deadline: Optional[float]) -> list[Call]:
+        """Returns a call for each server that has one of the decisions."""
+        by_server: dict[int, list[ranking_pb2.Feedback]] = {}
+        for item in items:
+            message = requests.feedback_message(item)
+            by_server.setdefault(self.servers.of(item.decision_id), []).append(message)
+        return [
+            Call(
+                "ReportFeedback",
+                ranking_pb2.ReportFeedbackRequest(feedback=messages),
+                server,
+                messages[0].decision_id if len(messages) == 1 else "",
+                self._attempts(deadline),
+                lambda response: response.accepted,
+            )
+            for server, messages in by_server.items()
+        ]
+
+    def _column_types(self, model: str) -> Call:
+        name = model or self._defaults.model
+        return Call(
+            "ListModels",
+            models_pb2.ListModelsRequest(),
+            0,
+            "",
+            self._attempts(None),
+            lambda response: _types_of(response, name),
+        )
+
+
+def _types_of(response: models_pb2.ListModelsResponse, model: str) -> dict[str, str]:
+    named = {status.name: status for status in response.models}
+    if not model and len(named) == 1:
+        model = next(iter(named))
+    status = named.get(model or "default")
+    if status is None or not status.HasField("schema"):
+        return {}
+    return {
+        column.name: column.DESCRIPTOR.fields_by_name["type"]
+        .enum_type.values_by_number[column.type]
+        .name.lower()
+        for column in status.schema.column
+    }

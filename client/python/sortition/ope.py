@@ -1,0 +1,72 @@
+"""Reports of `sortition-trainer ope` and `train`, which their option --report writes as JSON."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any, Optional, Union
+
+from google.protobuf import json_format
+
+from sortition.config.v1 import ope_report_pb2, train_report_pb2
+
+Path = Union[str, pathlib.Path]
+
+
+def read_ope(path: Path) -> ope_report_pb2.OpeReport:
+    """Returns a report of `ope`. ValueError if the file is none."""
+    return _read(path, ope_report_pb2.OpeReport())
+
+
+def read_train(path: Path) -> train_report_pb2.TrainReport:
+    """Returns a report of `train`. ValueError if the file is none."""
+    return _read(path, train_report_pb2.TrainReport())
+
+
+def _read(path: Path, report: Any) -> Any:
+    try:
+        # A newer trainer has fields that this package does not know.
+        return json_format.ParseDict(
+            json.loads(pathlib.Path(path).read_text()), report, ignore_unknown_fields=True
+        )
+    except (json_format.ParseError, json.JSONDecodeError, AttributeError) as error:
+        raise ValueError(f"{path} must be a report of {type(report).__name__}: {error}") from None
+
+
+def estimate(
+    report: ope_report_pb2.OpeReport, policy: str, estimator: Optional[str] = None
+) -> ope_report_pb2.OpeEstimate:
+    """Returns what the report says of a policy by one estimator; None: the answer's.
+
+    ValueError names what the report has.
+    """
+    policies = {entry.name: entry for entry in report.policies}
+    if policy not in policies:
+        raise ValueError(f'policy is "{policy}", must be one of {", ".join(policies)}')
+    if estimator is None:
+        return policies[policy].answer
+    estimates = {entry.estimator: entry for entry in policies[policy].estimates}
+    if estimator not in estimates:
+        raise ValueError(f'estimator is "{estimator}", must be one of {", ".join(estimates)}')
+    return estimates[estimator]
+
+
+def estimates_to_frame(report: ope_report_pb2.OpeReport) -> Any:
+    """Returns a DataFrame with a row for each policy and estimator."""
+    import pandas
+
+    rows = [
+        {
+            "policy": policy.name,
+            "estimator": entry.estimator,
+            "value": entry.value.value,
+            "lower": entry.value.lower,
+            "upper": entry.value.upper,
+            "gain": entry.gain.value if entry.HasField("gain") else float("nan"),
+            "standard_error": entry.standard_error,
+            "chosen": entry.chosen,
+        }
+        for policy in report.policies
+        for entry in policy.estimates
+    ]
+    return pandas.DataFrame(rows)

@@ -1,0 +1,205 @@
+"""Answers of a real server, beside those of the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import threading
+import time
+
+import grpc
+import numpy as np
+import pandas
+
+import sortition
+from processes import ProcessTest, run
+from sortition import logs
+
+
+def labelled(queries: int) -> str:
+    """Returns LETOR lines in which the first feature says how relevant a candidate is."""
+    generator = np.random.default_rng(3)
+    lines = []
+    for query in range(queries):
+        for features in generator.random((5, 3)):
+            columns = " ".join(f"{i + 1}:{value:.4f}" for i, value in enumerate(features))
+            lines.append(f"{int(features[0] > 0.6)} qid:{query} {columns}\n")
+    return "".join(lines)
+
+
+class AnswersTest(ProcessTest):
+    def setUp(self) -> None:
+        super().setUp()
+        data = self.folder / "labelled.letor"
+        data.write_text(labelled(60))
+        run(
+            "sortition-trainer",
+            "fit",
+            f"--data={data}",
+            f"--model_store={self.folder / 'models'}",
+            "--action=rank",
+        )
+        self.process = self.server()
+        self.address = f"127.0.0.1:{self.process.port()}"
+        self.ranker = sortition.Ranker(self.address)
+        self.addCleanup(self.ranker.close)
+        self.matrix = np.random.default_rng(5).random((6, 3)).astype(np.float32)
+
+    def ask(self, **context: object) -> dict:
+        """Asks by the command line, with the features as a list of numbers."""
+        candidates = {"num_features": 3, "dense": {"values": self.matrix.ravel().tolist()}}
+        request = {"context": {"candidates": candidates, **context}, "top_k": 4}
+        server = f"--server={self.address}"
+        text = run("sortition", "rank", server, "--output=json", text=json.dumps(request))
+        return json.loads(text)
+
+    def test_answers_equal_those_of_the_command_line(self) -> None:
+        for number in range(5):
+            by_id = {"decision_id": f"same-{number}"}
+            by_seed = {"decision_id": f"seeded-{number}", "seed": number}
+            for context in (by_id, by_seed):
+                mine = self.ranker.rank(self.matrix, top_k=4, **context)
+                other = self.ask(**context)
+                self.assertEqual(mine.version, 1)
+                self.assertEqual(mine.order, other["order"])
+                self.assertEqual(mine.log_propensity, other["result"]["log_propensity"])
+                self.assertAlmostEqual(
+                    sum(mine.conditional_log_propensities), mine.log_propensity, 12
+                )
+
+    def test_ids_come_in_the_order_of_the_ranking(self) -> None:
+        names = list("abcdef")
+        answer = self.ranker.rank(self.matrix, ids=names, scores=True, probabilities=True)
+        self.assertEqual(answer.ids, [names[index] for index in answer.order])
+        self.assertEqual(answer.scores.shape, (6,))
+        self.assertAlmostEqual(answer.probabilities.sum(), 1)
+        self.assertEqual(self.ranker.rank(self.matrix, decision_id="x").ids[0].__class__, int)
+
+    def test_every_call_is_answered(self) -> None:
+        uniform = self.server("uniform", store="empty")
+        ranker = sortition.Ranker(f"127.0.0.1:{uniform.port()}")
+        self.addCleanup(ranker.close)
+        chosen = ranker.select(self.matrix, eligible=[False] * 5 + [True])
+        self.assertEqual((chosen.selected, chosen.id, chosen.propensity), (5, 5, 1.0))
+        subset = ranker.label(self.matrix, k=2, ids=list("abcdef"))
+        self.assertEqual(len(subset.chosen), 2)
+        self.assertEqual(subset.ids, ["abcdef"[index] for index in subset.chosen])
+        # The second source agrees with the first: so does the order.
+        joint = ranker.aggregate([[3.0, 6.0], [1.0, 2.0], [2.0, 4.0]], ids=list("abc"))
+        self.assertEqual(joint.ids, ["a", "c", "b"])
+        frame = pandas.DataFrame({"price": [1.0, None], "title": ["Ann", "Bob"]}, index=["p", "q"])
+        self.assertEqual(sorted(ranker.rank(frame).ids), ["p", "q"])
+        self.assertEqual(len(ranker.rank([{"a": 1}, {"a": None}]).order), 2)
+        ranker.shown(chosen.decision_id, [5])
+        self.assertEqual(ranker.feedback(chosen.decision_id, reward=1), 1)
+        several = [sortition.Feedback(subset.decision_id, loss=0.5, rank=r) for r in range(3)]
+        self.assertEqual(ranker.feedback(several), 3)
+        self.assertEqual(ranker.column_types(), {})
+
+    def test_refusals_name_field_value_and_range(self) -> None:
+        with self.assertRaises(sortition.CallError) as refusal:
+            self.ranker.rank(self.matrix, top_k=0)
+        error = refusal.exception
+        self.assertEqual(error.code, grpc.StatusCode.INVALID_ARGUMENT)
+        self.assertEqual(error.server, self.address)
+        self.assertEqual(len(error.decision_id), 36)
+        self.assertEqual(error.attempts, 1)
+        self.assertRegex(error.message, "top_k = 0: must be at least 1")
+        self.assertIn("INVALID_ARGUMENT: top_k = 0", str(error))
+        wrong = self.matrix.copy()
+        wrong[1, 2] = np.nan
+        with self.assertRaisesRegex(sortition.CallError, "row 1, column 2.* is nan, must be fin"):
+            self.ranker.rank(wrong)
+        with self.assertRaisesRegex(sortition.CallError, "FAILED_PRECONDITION"):
+            self.ranker.rank(self.matrix, version=99)
+        with self.assertRaisesRegex(ValueError, "deadline is -1, must be positive"):
+            self.ranker.rank(self.matrix, deadline=-1)
+
+    def test_a_deadline_ends_a_call_that_is_not_answered(self) -> None:
+        self.ranker.rank(self.matrix)
+        self.process.signal(signal.SIGSTOP)
+        try:
+            with self.assertRaisesRegex(sortition.CallError, "DEADLINE_EXCEEDED"):
+                self.ranker.rank(self.matrix, deadline=0.2)
+        finally:
+            self.process.signal(signal.SIGCONT)
+
+    def test_closing_cancels_calls_of_other_threads(self) -> None:
+        self.ranker.rank(self.matrix)
+        codes = []
+
+        def call() -> None:
+            try:
+                self.ranker.rank(self.matrix, deadline=60)
+            except sortition.CallError as error:
+                codes.append(error.code)
+
+        self.process.signal(signal.SIGSTOP)
+        thread = threading.Thread(target=call)
+        thread.start()
+        begin = time.monotonic()
+        self.ranker.close()
+        thread.join()
+        self.process.signal(signal.SIGCONT)
+        self.assertEqual(codes, [grpc.StatusCode.CANCELLED])
+        self.assertLess(time.monotonic() - begin, 30)
+
+    def test_a_thousand_calls_are_in_flight_at_once(self) -> None:
+        async def ask() -> list[sortition.Ranking]:
+            async with sortition.AsyncRanker(self.address, deadline=60) as ranker:
+                calls = [ranker.rank(self.matrix, decision_id=f"at-once-{i}") for i in range(1000)]
+                return await asyncio.gather(*calls)
+
+        answers = asyncio.run(ask())
+        self.assertEqual([a.decision_id for a in answers], [f"at-once-{i}" for i in range(1000)])
+        # The same decisions one at a time have the same answers.
+        for answer in answers[::100]:
+            again = self.ranker.rank(self.matrix, decision_id=answer.decision_id)
+            self.assertEqual(again, answer)
+
+    def test_cancelled_tasks_end_at_once_and_harm_no_others(self) -> None:
+        async def ask() -> None:
+            async with sortition.AsyncRanker(self.address, deadline=60) as ranker:
+                await ranker.rank(self.matrix)
+                self.process.signal(signal.SIGSTOP)
+                tasks = [asyncio.create_task(ranker.rank(self.matrix)) for _ in range(50)]
+                stays = asyncio.create_task(ranker.rank(self.matrix, decision_id="stays"))
+                done, _ = await asyncio.wait(tasks, timeout=0.1)
+                self.assertFalse(done)
+                for task in tasks:
+                    task.cancel()
+                ends = await asyncio.gather(*tasks, return_exceptions=True)
+                self.assertTrue(all(isinstance(end, asyncio.CancelledError) for end in ends))
+                self.process.signal(signal.SIGCONT)
+                self.assertEqual((await stays).decision_id, "stays")
+
+        begin = time.monotonic()
+        try:
+            asyncio.run(ask())
+        finally:
+            self.process.signal(signal.SIGCONT)
+        self.assertLess(time.monotonic() - begin, 55)
+
+    def test_what_was_answered_is_in_the_log_as_it_was_sent(self) -> None:
+        answers = [
+            self.ranker.rank(self.matrix, top_k=3, ids=list("abcdef"), attributes={"n": str(i)})
+            for i in range(20)
+        ]
+        self.process.stop()
+        spool = self.folder / "spools" / "server"
+        logged = {
+            record.decision.decision_id: record.decision
+            for record in logs.read_messages(spool)
+            if record.HasField("decision")
+        }
+        self.assertEqual(set(logged), {answer.decision_id for answer in answers})
+        for number, answer in enumerate(answers):
+            decision = logged[answer.decision_id]
+            self.assertEqual(list(decision.action), answer.order)
+            self.assertEqual(decision.log_propensity, answer.log_propensity)
+            self.assertEqual(dict(decision.attributes), {"n": str(number)})
+            self.assertEqual(list(decision.dense_values), self.matrix.ravel().tolist())
+        store = f"--model_store={self.folder / 'models'}"
+        said = run("sortition", "log", "verify", store, str(spool))
+        self.assertIn("20 decisions verified bit for bit", said)
