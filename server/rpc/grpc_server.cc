@@ -362,6 +362,12 @@ void GrpcServer::SetRankingServes(bool serves) {
   rep_->UpdateHealth();
 }
 
+bool GrpcServer::TakesTurns() {
+  bool all = true;
+  for (CallQueue* queue : rep_->AllQueues()) all &= queue->TakesTurns();
+  return all;
+}
+
 void GrpcServer::AnnounceShutdown() { rep_->health.SetNotServing(); }
 
 void GrpcServer::Refuse() {
