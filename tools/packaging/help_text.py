@@ -62,6 +62,8 @@ def _options(lines: list[str]) -> list[Option]:
 
 def parse(text: str) -> Help:
     """Raises ValueError where a line among the options is none of theirs."""
+    # Some introductions end without a line break.
+    text = re.sub(r"\n(Options(?: of \S+)?:)\n", r"\n\n\1\n", text)
     usage, *rest = paragraphs(text)
     parsed = Help(usage=[usage[0].removeprefix("usage: "), *(line.strip() for line in usage[1:])])
     for part in rest:
