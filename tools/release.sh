@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes what is released: Debian packages, image (OCI archive), list of ingredients (SBOM, SPDX
+# Makes what is released: Debian packages, image (for docker load), list of ingredients (SBOM, SPDX
 # JSON), checksums. The same sources on the same Debian give the same bytes.
 # usage: tools/release.sh [--programs=DIR] [--image|--no-image] OUTPUT
 #   --programs=DIR  programs that are built already, with the Python package in DIR/../python;
@@ -61,15 +61,19 @@ if [ "$image" != no ]; then
     mkdir -p "$context/programs"
     git archive HEAD | tar -x -C "$context"
     install "$programs"/sortition* "$context/programs/"
-    archive=$made/sortition-$version.oci.tar
+    archive=$made/sortition-$version.image.tar
     case $builder in
       *buildah)
-        # IMAGE_OPTIONS: for a machine of its own kind, as --isolation chroot --build-arg BASE=...
+        # Docker's format: that of OCI has no health check. IMAGE_OPTIONS: what this machine needs.
         # shellcheck disable=SC2086
-        buildah bud ${IMAGE_OPTIONS:-} --timestamp "$SOURCE_DATE_EPOCH" --tag "sortition:$version" "$context"
-        buildah push "sortition:$version" "oci-archive:$archive:sortition:$version"
+        buildah bud --format docker ${IMAGE_OPTIONS:-} --timestamp "$SOURCE_DATE_EPOCH" \
+          --tag "sortition:$version" "$context"
+        buildah push "sortition:$version" "docker-archive:$archive:sortition:$version"
         ;;
-      *docker) docker buildx build --tag "sortition:$version" --output "type=oci,dest=$archive" "$context" ;;
+      *docker)
+        docker build --tag "sortition:$version" "$context"
+        docker save --output "$archive" "sortition:$version"
+        ;;
     esac
   fi
 fi
