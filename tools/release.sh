@@ -5,10 +5,11 @@
 #   --programs=DIR  programs that are built already, with the Python package in DIR/../python;
 #                   default: builds the preset release
 #   --no-image      makes no image; default: makes one where buildah or docker is installed
+# IMAGE_OPTIONS holds options for buildah that this machine needs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-programs= image=if-possible output=
+programs='' image=if-possible output=''
 for argument in "$@"; do
   case $argument in
     --programs=*) programs=$(realpath "${argument#*=}") ;;
@@ -64,7 +65,7 @@ if [ "$image" != no ]; then
     archive=$made/sortition-$version.image.tar
     case $builder in
       *buildah)
-        # Docker's format: that of OCI has no health check. IMAGE_OPTIONS: what this machine needs.
+        # Docker's format: that of OCI has no health check.
         # shellcheck disable=SC2086
         buildah bud --format docker ${IMAGE_OPTIONS:-} --timestamp "$SOURCE_DATE_EPOCH" \
           --tag "sortition:$version" "$context"

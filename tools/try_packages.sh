@@ -31,18 +31,23 @@ install "$here/packaging/try_in_root.sh" "$root/usr/local/bin/try_in_root"
 in_root() { chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
 # Ports of its own; whatever is left when the step ends is killed.
 alone() { unshare --net --pid --fork --kill-child bash -c 'ip link set lo up && exec chroot "$0" env LC_ALL=C.UTF-8 PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"' "$root" "$@"; }
-# apt_install FOLDER: what stands in it.
+# apt_install FOLDER [OPTION ...]: what stands in it.
 apt_install() {
   rm -rf "$root/packages" && mkdir "$root/packages" && cp "$1"/*.deb "$root/packages/"
-  in_root sh -c 'apt-get install -q -y --no-install-recommends /packages/*.deb'
+  shift
+  in_root sh -c 'apt-get install -q -y --no-install-recommends "$@" /packages/*.deb' install "$@" \
+    >>"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2 && return 1; }
 }
 
 in_root apt-get update -q >"$work/log" 2>&1
 begin=$SECONDS
-apt_install "$packages" >>"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2 && exit 1; }
-echo "installed after $((SECONDS - begin)) s"
+apt_install "$packages" --download-only
+echo "downloaded what Debian has in $((SECONDS - begin)) s"
+begin=$SECONDS
+apt_install "$packages"
+echo "installed in $((SECONDS - begin)) s"
 alone try_in_root serve
-echo "first ranking, feedback, tuple and drain after $((SECONDS - begin)) s"
+echo "feedback, tuple and drain after $((SECONDS - begin)) s, installation included"
 
 for unit in "$root"/lib/systemd/system/sortition-*; do
   systemd-analyze verify --root="$root" --man=no "$unit"
@@ -52,7 +57,7 @@ for unit in server sidecar trainer rollout; do
 done
 
 sed -i 's/^drain_grace_seconds: .*/drain_grace_seconds: 1/' "$root/etc/sortition/server.textproto"
-apt_install "$newer" >>"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2 && exit 1; }
+apt_install "$newer"
 in_root dpkg-query --show 'sortition*'
 alone try_in_root check
 echo 'the upgrade kept configuration and log'

@@ -4,10 +4,19 @@
 # usage: try_in_root.sh serve | check | removed
 set -euo pipefail
 
-# start PROGRAM: as its unit does, without systemd.
+# start PROGRAM [OPTION ...]: as its unit does, without systemd.
 start() {
-  runuser -u sortition -- "$1" "--config=/etc/sortition/${1#sortition-}.textproto" 2>>"/tmp/$1.log" &
-  echo $! >"/tmp/$1.pid"
+  local program=$1
+  shift
+  runuser -u sortition -- "$program" "--config=/etc/sortition/${program#sortition-}.textproto" "$@" \
+    2>>"/tmp/$program.log" &
+}
+
+# Starts server and sidecar, and waits for them. A window of ten minutes is too long for a trial.
+start_all() {
+  start sortition-server
+  start sortition-sidecar --reward_wait_time_seconds=1 --segment_seconds=1
+  wait_for 60 sortition models list
 }
 
 # wait_for SECONDS COMMAND ...: until the command succeeds.
@@ -20,41 +29,36 @@ wait_for() {
   done
 }
 
+# Server and sidecar end on SIGTERM; the last line of a server says that it has drained.
 stop() {
-  local program
-  for program in sortition-server sortition-sidecar; do
-    kill "$(cat "/tmp/$program.pid")"
-  done
+  # runuser becomes the program.
+  # shellcheck disable=SC2046
+  kill $(jobs -p)
   wait
-  # The last line that a server writes.
   tail -n 1 /tmp/sortition-server.log | grep -q '"message":"drained"'
 }
 
-has_tuples() {
-  [ "$(sortition log stats /var/lib/sortition/tuples | grep -c .)" -gt 0 ] &&
-    ls /var/lib/sortition/tuples/*.seg
+has_tuple() {
+  sortition log cat /var/lib/sortition/tuples | grep -q first
 }
 
 case $1 in
   serve)
-    start sortition-server
-    start sortition-sidecar
-    wait_for 60 sortition models list
+    begin=$SECONDS
+    start_all
     printf '0 1:0.9 2:0.1\n0 1:0.2 2:0.7\n0 1:0.4 2:0.4\n' |
       sortition rank --top_k=2 --decision_id=first
+    echo "first ranking $((SECONDS - begin)) s after the start"
     sortition feedback --decision_id=first --reward=1
-    wait_for 60 has_tuples
+    wait_for 60 has_tuple
     stop
     ;;
   check)
     # After an upgrade: the decision is in the log still, and the server starts with the changed
     # option, which the operator's file has kept.
-    sortition log cat /var/lib/sortition/spool /var/lib/sortition/tuples | grep -q '"first"\|first'
+    has_tuple
     grep -q 'drain_grace_seconds: 1$' /etc/sortition/server.textproto
-    start sortition-server
-    start sortition-sidecar
-    wait_for 60 sortition models list
-    grep -q '"grace_seconds":1' /tmp/sortition-server.log || true
+    start_all
     stop
     grep -q '"message":"draining","grace_seconds":1[,}]' /tmp/sortition-server.log
     ;;

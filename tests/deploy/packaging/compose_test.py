@@ -1,15 +1,17 @@
-"""What deploy/compose.yaml promises: each field that keeps a promise is there.
+"""What deploy/compose.yaml, the units and their options promise: each field that keeps it is there.
 
-usage: compose_test.py DEPLOY [unittest options]
+usage: compose_test.py DEPLOY PROGRAMS [unittest options]
 """
 
 import re
+import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
 
-DEPLOY = Path(sys.argv[1])
+DEPLOY, PROGRAMS = Path(sys.argv[1]), Path(sys.argv[2])
 
 try:
     import yaml
@@ -109,5 +111,39 @@ class UnitsTest(unittest.TestCase):
             self.assertEqual(text, texts[0])
 
 
+class OptionsTest(unittest.TestCase):
+    """The options that packages install."""
+
+    def run_with(self, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [str(PROGRAMS / program), *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def config(self, name: str) -> str:
+        return f"--config={DEPLOY}/debian/etc/{name}.textproto"
+
+    def test_services_find_nothing_wrong(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for program, flags in (
+                ("server", (f"--model_store={folder}", f"--spool.dir={folder}/spool")),
+                ("sidecar", (f"--spool={folder}", f"--tuples={folder}")),
+            ):
+                checked = self.run_with(
+                    f"sortition-{program}", "--check_config", self.config(program), *flags
+                )
+                self.assertEqual((checked.returncode, checked.stdout), (0, ""), program)
+
+    def test_the_trainer_reads_its_own(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            flags = (f"--tuples={folder}/none", f"--model_store={folder}")
+            for command, name, more in (
+                ("train", "trainer", (f"--scratch={folder}",)),
+                ("rollout", "rollout", ()),
+            ):
+                run = self.run_with("sortition-trainer", command, self.config(name), *flags, *more)
+                # Not 2: called wrongly. There is nothing to learn from.
+                self.assertEqual(run.returncode, 1, run.stderr)
+                self.assertIn("NOT_FOUND", run.stderr)
+
+
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
