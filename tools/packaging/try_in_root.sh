@@ -8,8 +8,8 @@ set -euo pipefail
 start() {
   local program=$1
   shift
-  runuser -u sortition -- "$program" "--config=/etc/sortition/${program#sortition-}.textproto" "$@" \
-    2>>"/tmp/$program.log" &
+  setpriv --reuid=sortition --regid=sortition --init-groups \
+    "$program" "--config=/etc/sortition/${program#sortition-}.textproto" "$@" 2>>"/tmp/$program.log" &
 }
 
 # Starts server and sidecar, and waits for them. A window of ten minutes is too long for a trial.
@@ -31,11 +31,12 @@ wait_for() {
 
 # Server and sidecar end on SIGTERM; the last line of a server says that it has drained.
 stop() {
-  # runuser becomes the program.
+  # setpriv becomes the program.
   # shellcheck disable=SC2046
   kill $(jobs -p)
   wait
-  tail -n 1 /tmp/sortition-server.log | grep -q '"message":"drained"'
+  tail -n 1 /tmp/sortition-server.log | grep -q '"message":"drained"' ||
+    { tail /tmp/sortition-*.log >&2 && return 1; }
 }
 
 has_tuple() {
