@@ -37,7 +37,7 @@ run() {
   done
   [ $# -eq 0 ] || shift
   local id
-  id=$(podman run --detach --read-only --tmpfs /tmp --network=none --cap-drop=all \
+  id=$(podman run --detach --read-only --tmpfs /tmp --network=none --no-healthcheck --cap-drop=all \
     --security-opt=no-new-privileges --volume "$examples:/etc/sortition:ro" \
     --volume "$volume:/var/lib/sortition" "${options[@]}" "${more[@]}" "$image" "$@")
   containers+=("$id")
