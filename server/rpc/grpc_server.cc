@@ -364,7 +364,9 @@ void GrpcServer::SetRankingServes(bool serves) {
 
 bool GrpcServer::TakesTurns() {
   bool all = true;
-  for (CallQueue* queue : rep_->AllQueues()) all &= queue->TakesTurns();
+  for (CallQueue* queue : rep_->AllQueues()) {
+    if (!queue->TakesTurns()) all = false;
+  }
   return all;
 }
 
