@@ -16,15 +16,17 @@ for program in "$programs"/sortition*; do
 done
 install "$folder/sortition-health" "$folder/sortition-learn" "$output/usr/local/bin/"
 
+# A static one would load libraries of names (NSS) that are not its own, and crash.
+install /bin/busybox "$output/bin/busybox"
+
 # The libraries, under the names by which they are looked for.
-ldd "$output"/usr/local/bin/sortition "$output"/usr/local/bin/sortition-server \
+ldd "$output/bin/busybox" "$output"/usr/local/bin/sortition "$output"/usr/local/bin/sortition-server \
   "$output"/usr/local/bin/sortition-sidecar "$output"/usr/local/bin/sortition-trainer |
   sed -n 's/.* => \(\/[^ ]*\) .*/\1/p; s/^\t\(\/[^ ]*\) .*/\1/p' | sort -u >/tmp/libraries
 while read -r library; do
   install -D "$library" "$output$library"
 done </tmp/libraries
 
-install /bin/busybox "$output/bin/busybox"
 for tool in $(busybox --list); do
   [ "$tool" = busybox ] || ln -sf /bin/busybox "$output/bin/$tool"
 done
@@ -50,7 +52,7 @@ mkdir -p "$output/var/lib/dpkg/status.d"
 # Where /lib is a link to /usr/lib, dpkg knows some files by the one name and some by the other.
 packages=$(xargs -n 1 readlink -f </tmp/libraries | sed 'p; s|^/usr||' |
   xargs dpkg-query --search 2>/dev/null | cut -d: -f1 | sort -u)
-for package in $packages busybox-static tini ca-certificates; do
+for package in $packages busybox tini ca-certificates; do
   mkdir -p "$output/usr/share/doc/$package"
   cp -L "/usr/share/doc/$package/copyright" "$output/usr/share/doc/$package/copyright"
   dpkg-query --status "$package" | grep -v '^Conffiles:\|^ /' >"$output/var/lib/dpkg/status.d/$package"
