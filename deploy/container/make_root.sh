@@ -16,7 +16,6 @@ for program in "$programs"/sortition*; do
 done
 install "$folder/sortition-health" "$folder/sortition-learn" "$output/usr/local/bin/"
 
-# A static one would load libraries of names (NSS) that are not its own, and crash.
 install /bin/busybox "$output/bin/busybox"
 
 # The libraries, under the names by which they are looked for.
