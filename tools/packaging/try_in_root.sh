@@ -61,7 +61,7 @@ case $1 in
     grep -q 'drain_grace_seconds: 1$' /etc/sortition/server.textproto
     start_all
     stop
-    grep -q '"message":"draining","grace_seconds":1[,}]' /tmp/sortition-server.log
+    grep -q '"message":"draining","grace_seconds":1.0[,}]' /tmp/sortition-server.log
     ;;
   removed)
     [ ! -e /usr/bin/sortition-server ]
