@@ -1,29 +1,41 @@
-# One image with the four binaries. Build: docker build -t sortition .
-ARG BASE=debian:bookworm
+# One image with the four programs, the libraries that they need, and little else.
+# Build: docker build -t sortition .
+ARG BASE=debian:12.11
 
 FROM ${BASE} AS build
 WORKDIR /src
-COPY tools/packages.txt tools/packages.txt
-RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      $(awk '$1 == "build" { print $2 }' tools/packages.txt) && rm -rf /var/lib/apt/lists/*
+# Programs that lie in the folder programs/ of the context are taken as they are.
+COPY tools/packages.txt program[s]/sortition* /given/
+RUN [ -e /given/sortition-server ] || { apt-get update && DEBIAN_FRONTEND=noninteractive \
+      apt-get install -y --no-install-recommends $(awk '$1 == "build" { print $2 }' /given/packages.txt) && \
+      rm -rf /var/lib/apt/lists/*; }
 COPY . .
 # RUN_TESTS=1 builds and runs every test first.
 ARG RUN_TESTS=0
-RUN if [ "$RUN_TESTS" = 1 ]; then ./dev test; fi && ./dev build release
+RUN if [ -e /given/sortition-server ]; then \
+      install -D -t build/release/bin /given/sortition*; \
+    else \
+      if [ "$RUN_TESTS" = 1 ]; then ./dev test; fi && ./dev build release; \
+    fi
 
-FROM ${BASE}
-COPY tools/packages.txt /tmp/packages.txt
-RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      $(awk '$1 == "runtime" { print $2 }' /tmp/packages.txt) && rm -rf /var/lib/apt/lists/* /tmp/packages.txt \
-    && useradd --system --uid 10001 --create-home --home-dir /var/lib/sortition sortition \
-    && install -d -o sortition -g sortition /var/lib/sortition/models /var/lib/sortition/spool \
-         /var/lib/sortition/mirror \
-         /var/lib/sortition/tuples
-COPY --from=build /src/build/release/bin/sortition* /usr/local/bin/
-USER 10001
+FROM ${BASE} AS root
+COPY tools/packages.txt /tmp/
+RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends binutils \
+      $(awk '$1 == "runtime" || $1 == "image" { print $2 }' /tmp/packages.txt) && rm -rf /var/lib/apt/lists/*
+COPY --from=build /src/build/release/bin/sortition* /tmp/programs/
+COPY deploy/container LICENSE NOTICE /tmp/container/
+RUN /tmp/container/make_root.sh /tmp/container /tmp/programs /root-of-image
+
+FROM scratch
+COPY --from=root /root-of-image/ /
+USER 10001:10001
+WORKDIR /var/lib/sortition
 VOLUME /var/lib/sortition
 EXPOSE 8500 8501 8502 8503 8504
-HEALTHCHECK --interval=10s --timeout=3s CMD sortition models list --deadline_seconds=2 >/dev/null || exit 1
+# Finds out what runs: server, sidecar or trainer.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["/usr/local/bin/sortition-health"]
+# Pid 1 forwards signals, and buries what its children leave.
+ENTRYPOINT ["/sbin/tini", "--"]
 CMD ["sortition-server", "--listen=0.0.0.0:8500", "--metrics_listen=0.0.0.0:8501", \
      "--http.listen=0.0.0.0:8503", \
      "--model_store=/var/lib/sortition/models", "--spool.dir=/var/lib/sortition/spool"]

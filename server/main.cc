@@ -13,6 +13,7 @@
 #include "process/log.h"
 #include "process/service/changed_options.h"
 #include "process/service/service.h"
+#include "process/service/supervisor.h"
 #include "process/shutdown.h"
 #include "server/check_config.h"
 #include "server/server.h"
@@ -51,14 +52,20 @@ void TuneLibraries() {
 
 absl::Status Run(const std::vector<std::string>& arguments,
                  const config::v1::ServerOptions& options) {
+  Supervisor supervisor = Supervisor::FromEnvironment();
   ASSIGN_OR_RETURN(std::unique_ptr<Server> server, Server::Start(options));
+  supervisor.Ready();
   {
     const HangupWatch hangups([&] {
       server->Reload();
       LogChangedOptions(arguments, options);
     });
-    WaitForShutdown(-1);
+    // Speaks for the threads that answer calls, as long as none hangs.
+    while (!WaitForShutdown(supervisor.alive_seconds())) {
+      if (server->TakesTurns()) supervisor.Alive();
+    }
   }
+  supervisor.Stopping();
   const absl::Status drained = server->Drain();
   // All that takes time, so that "drained" is the last thing that it does.
   server.reset();

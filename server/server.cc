@@ -241,6 +241,8 @@ int Server::http_port() const { return rep_->http_port; }
 
 const Metrics& Server::metrics() const { return *rep_->metrics; }
 
+bool Server::TakesTurns() { return rep_->grpc->TakesTurns(); }
+
 void Server::Reload() {
   rep_->registry->Refresh();
   rep_->identity->Reread();

@@ -22,6 +22,11 @@ class Server {
   int http_port() const;
   const Metrics& metrics() const;
 
+  // Returns whether every thread that answers calls has done something since
+  // this was called before: a thread that hangs is seen at the second call. For
+  // one thread at a time.
+  bool TakesTurns();
+
   // Looks at the model store, certificates and tokens at once.
   void Reload();
 

@@ -7,6 +7,7 @@
 #include "process/log.h"
 #include "process/service/changed_options.h"
 #include "process/service/service.h"
+#include "process/service/supervisor.h"
 #include "process/shutdown.h"
 #include "sidecar/check_config.h"
 #include "sidecar/run.h"
@@ -39,7 +40,17 @@ absl::Status Run(const std::vector<std::string>& arguments,
     sortition::LogInfo("nothing to reload: options are read at the start");
     sortition::LogChangedOptions(arguments, options);
   });
-  return sortition::RunSidecar(options, sortition::WaitForShutdown);
+  sortition::Supervisor supervisor = sortition::Supervisor::FromEnvironment();
+  // Asked at every turn of the sidecar's one loop, which begins once all is
+  // open.
+  const auto wait_for_stop = [&](double seconds) {
+    supervisor.Ready();
+    supervisor.Alive();
+    const bool stops = sortition::WaitForShutdown(seconds);
+    if (stops) supervisor.Stopping();
+    return stops;
+  };
+  return sortition::RunSidecar(options, wait_for_stop);
 }
 
 }  // namespace

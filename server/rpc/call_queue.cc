@@ -92,6 +92,12 @@ void CallQueue::OnHurry(bool) {
   if (waits_for_stale_) stale_alarm_.Cancel();  // Comes at once.
 }
 
+bool CallQueue::TakesTurns() {
+  if (!took_turn_.exchange(false)) return false;
+  returned.Add(&turn_);
+  return true;
+}
+
 void CallQueue::AddUnsent(UnsentAnswer* answer, int64_t now) {
   unsent.Add(answer, now);
   if (!waits_for_stale_) WaitForStale();

@@ -4,6 +4,7 @@
 #include <grpcpp/alarm.h>
 #include <grpcpp/completion_queue.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -74,6 +75,10 @@ class CallQueue {
   // Thread-safe. From now on answers that are not taken are dropped after
   // `seconds` at most. Call once.
   void Hurry(double seconds);
+  // Thread-safe, but for one thread at a time. Returns whether the thread of
+  // the queue has done what the call before asked of it, and asks again: one
+  // that hangs is seen at the second call.
+  bool TakesTurns();
   // For the thread of the queue: `answer` was given to gRPC at `now`. It is
   // dropped if it stays too long.
   void AddUnsent(UnsentAnswer* answer, int64_t now);
@@ -97,6 +102,7 @@ class CallQueue {
   bool Read(int64_t* start);
   void OnClose(bool ok);
   void OnHurry(bool ok);
+  void OnTurn(bool) { took_turn_ = true; }
   // Drops answers that are too old, and comes again for the next.
   void OnStale(bool ok);
   void WaitForStale();
@@ -104,6 +110,8 @@ class CallQueue {
   MemberEvent<CallQueue> close_{this, &CallQueue::OnClose};
   MemberEvent<CallQueue> hurry_{this, &CallQueue::OnHurry};
   MemberEvent<CallQueue> stale_{this, &CallQueue::OnStale};
+  MemberEvent<CallQueue> turn_{this, &CallQueue::OnTurn};
+  std::atomic<bool> took_turn_{true};
   double hurry_seconds_ = 0;
   grpc::Alarm close_alarm_;
   grpc::Alarm stale_alarm_;

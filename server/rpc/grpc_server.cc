@@ -362,6 +362,14 @@ void GrpcServer::SetRankingServes(bool serves) {
   rep_->UpdateHealth();
 }
 
+bool GrpcServer::TakesTurns() {
+  bool all = true;
+  for (CallQueue* queue : rep_->AllQueues()) {
+    if (!queue->TakesTurns()) all = false;
+  }
+  return all;
+}
+
 void GrpcServer::AnnounceShutdown() { rep_->health.SetNotServing(); }
 
 void GrpcServer::Refuse() {

@@ -50,6 +50,10 @@ class GrpcServer {
   // down. Requests are answered either way.
   void SetRankingServes(bool serves);
 
+  // Returns whether every queue's thread has done something since the call
+  // before. For one thread at a time.
+  bool TakesTurns();
+
   // Sets health to NOT_SERVING; requests are still answered.
   void AnnounceShutdown();
 

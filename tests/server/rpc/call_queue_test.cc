@@ -123,5 +123,22 @@ TEST_F(CallQueueTest, ADrainHurriesAnswers) {
   WaitFor(answer.is_dropped);
 }
 
+TEST_F(CallQueueTest, AThreadThatHangsTakesNoTurn) {
+  Start();
+  EXPECT_TRUE(queue_->TakesTurns());
+  // What was asked before comes back before the next task.
+  InQueue([] {});
+  EXPECT_TRUE(queue_->TakesTurns());
+  InQueue([] {});
+  // The thread itself asks: it cannot take its turn meanwhile.
+  bool takes_turns[3];
+  InQueue([&] {
+    for (bool& turn : takes_turns) turn = queue_->TakesTurns();
+  });
+  EXPECT_TRUE(takes_turns[0]);
+  EXPECT_FALSE(takes_turns[1]);
+  EXPECT_FALSE(takes_turns[2]);
+}
+
 }  // namespace
 }  // namespace sortition

@@ -1,5 +1,5 @@
-// deploy/compose.streams.yaml with its own command lines and configurations,
-// in one directory and on free ports.
+// The profile "streams" of deploy/compose.yaml with its own command lines and
+// configurations, in one directory and on free ports.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -42,10 +42,11 @@ std::vector<std::string> CommandOf(const std::string& compose,
   const std::string rest = compose.substr(begin);
   EXPECT_TRUE(
       std::regex_search(rest, match, std::regex("command: \\[([^\\]]*)\\]")));
-  return absl::StrSplit(match[1].str(), ", ");
+  return absl::StrSplit(absl::StrReplaceAll(match[1].str(), {{"\"", ""}}),
+                        ", ");
 }
 
-class StreamsOverlayTest : public testing::Test {
+class StreamsProfileTest : public testing::Test {
  protected:
   void SetUp() override { SKIP_WITHOUT_STREAMS(); }
 
@@ -53,7 +54,8 @@ class StreamsOverlayTest : public testing::Test {
 
   // Hosts and directories of the containers, as they are called here.
   Replacements Here() {
-    Replacements here = {{"/var/lib/sortition", Path("data")},
+    Replacements here = {{"${SORTITION_SIDECAR:-sidecar}", "publish"},
+                         {"/var/lib/sortition", Path("data")},
                          {"/etc/sortition", Path("examples")},
                          {"/etc/nats", Path("nats")}};
     for (int i = 1; i <= 3; ++i) {
@@ -90,7 +92,7 @@ class StreamsOverlayTest : public testing::Test {
     ASSERT_OK(
         WriteFile(Path("nats/" + name + ".conf"),
                   absl::StrReplaceAll(ReadDeployed("nats/nats.conf"), own)));
-    std::vector<std::string> command = CommandOf(overlay_, "x-nats");
+    std::vector<std::string> command = CommandOf(compose_, "x-nats");
     for (std::string& word : command) {
       word = absl::StrReplaceAll(
           word, {{"/etc/nats/nats.conf", Path("nats/" + name + ".conf")}});
@@ -115,11 +117,11 @@ class StreamsOverlayTest : public testing::Test {
   }
 
   const TempDir dir_;
-  const std::string overlay_ = ReadDeployed("compose.streams.yaml");
+  const std::string compose_ = ReadDeployed("compose.yaml");
   std::vector<std::unique_ptr<ChildProcess>> processes_;
 };
 
-TEST_F(StreamsOverlayTest, BringsDecisionsToTuples) {
+TEST_F(StreamsProfileTest, BringsDecisionsToTuples) {
   for (const char* name : {"examples", "nats", "data/models"}) {
     std::filesystem::create_directories(Path(name));
   }
@@ -129,13 +131,13 @@ TEST_F(StreamsOverlayTest, BringsDecisionsToTuples) {
   }
   for (int i = 1; i <= 3; ++i) StartBroker(i, here);
   const std::string port_file = Path("server.ports");
-  StartProgram("server", ReadDeployed("compose.yaml"), here,
+  StartProgram("server", compose_, here,
                {"--port_file=" + port_file, "--spool.segment_seconds=0.3"});
   ASSERT_OK_AND_ASSIGN(const int port, processes_.back()->WaitForPort(
                                            port_file, "rpc", kPatienceSeconds));
-  StartProgram("sidecar", overlay_, here, {});
+  StartProgram("sidecar", compose_, here, {});
   // A window of ten minutes is too long for a test.
-  StartProgram("consumer", overlay_, here,
+  StartProgram("consumer", compose_, here,
                {"--join.reward_wait_time_seconds=0.5"});
   SelectLoad load({.address = absl::StrCat("127.0.0.1:", port),
                    .threads = 1,

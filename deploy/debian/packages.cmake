@@ -1,0 +1,77 @@
+# sortition_package(COMPONENT PACKAGE [PROGRAM p] SUMMARY s TEXT t SECTION s [CONFIG c ...]
+#   [UNITS u ...] [SCRIPTS s] [DEPENDS d] [RECOMMENDS r] [SUGGESTS s]): a package with what all
+# have, copyright and changelog, and for a program its binary, manual, completion, options in
+# /etc/sortition (conffiles), units and maintainer scripts. TEXT goes on after the name of the
+# package. SCRIPTS is the folder of other maintainer scripts.
+set(components)
+
+function(sortition_package component package)
+  cmake_parse_arguments(arg ""
+    "PROGRAM;SUMMARY;TEXT;SECTION;SCRIPTS;DEPENDS;RECOMMENDS;SUGGESTS" "CONFIG;UNITS" ${ARGN})
+  string(TOUPPER ${component} upper)
+  set(components ${components} ${component} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package} PARENT_SCOPE)
+  set(CPACK_COMPONENT_${upper}_DESCRIPTION "${arg_SUMMARY}\n${package} ${arg_TEXT}" PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${arg_SECTION} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_RECOMMENDS "${arg_RECOMMENDS}" PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SUGGESTS "${arg_SUGGESTS}" PARENT_SCOPE)
+  if(arg_SCRIPTS)
+    file(GLOB scripts ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPTS}/*)
+    set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA "${scripts}" PARENT_SCOPE)
+  endif()
+  install(FILES copyright DESTINATION ${doc}/${package} COMPONENT ${component})
+  install(FILES ${made}/changelogs/${package}/changelog.gz DESTINATION ${doc}/${package}
+    COMPONENT ${component})
+  if(arg_PROGRAM)
+    sortition_install_program(${component} ${arg_PROGRAM})
+  else()
+    set(CPACK_DEBIAN_${upper}_PACKAGE_ARCHITECTURE all PARENT_SCOPE)
+  endif()
+  if(arg_UNITS)
+    sortition_install_service(${component} ${package} CONFIG ${arg_CONFIG} UNITS ${arg_UNITS})
+    set(control ${PROJECT_BINARY_DIR}/control/${package})
+    set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA
+      "${control}/conffiles;${control}/postinst;${control}/prerm;${control}/postrm" PARENT_SCOPE)
+    # Makes the user, with or without systemd.
+    set(user "systemd-standalone-sysusers | systemd-sysusers")
+    string(JOIN ", " arg_DEPENDS ${arg_DEPENDS} ${user})
+  endif()
+  set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${arg_DEPENDS}" PARENT_SCOPE)
+endfunction()
+
+# The stripped program with manual and completion.
+function(sortition_install_program component program)
+  install(PROGRAMS ${SORTITION_PROGRAMS}/${program} DESTINATION bin COMPONENT ${component})
+  install(CODE "execute_process(COMMAND ${STRIP} --remove-section=.comment
+    --remove-section=.note \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/${program}
+    COMMAND_ERROR_IS_FATAL ANY)" COMPONENT ${component})
+  set(manual ${made}/manual/${program})
+  install(DIRECTORY ${manual}/man1 DESTINATION share/man COMPONENT ${component})
+  install(DIRECTORY ${manual}/completions/ DESTINATION share/bash-completion/completions
+    COMPONENT ${component})
+endfunction()
+
+# Options, units, user, and the maintainer scripts, which are the same but for their units.
+function(sortition_install_service component package)
+  cmake_parse_arguments(arg "" "" "CONFIG;UNITS" ${ARGN})
+  set(control ${PROJECT_BINARY_DIR}/control/${package})
+  set(conffiles)
+  foreach(config ${arg_CONFIG})
+    install(FILES etc/${config}.textproto DESTINATION /etc/sortition COMPONENT ${component})
+    string(APPEND conffiles "/etc/sortition/${config}.textproto\n")
+  endforeach()
+  file(WRITE ${control}/conffiles "${conffiles}")
+  foreach(unit ${arg_UNITS})
+    install(FILES ${sources}/deploy/systemd/${unit} DESTINATION /lib/systemd/system
+      COMPONENT ${component})
+  endforeach()
+  install(FILES ${sources}/deploy/systemd/sysusers.conf DESTINATION lib/sysusers.d
+    RENAME ${package}.conf COMPONENT ${component})
+  list(JOIN arg_UNITS " " UNITS)
+  set(PACKAGE ${package})
+  foreach(script postinst prerm postrm)
+    configure_file(${script}.in ${control}/${script} @ONLY
+      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+        WORLD_EXECUTE)
+  endforeach()
+endfunction()

@@ -1,0 +1,149 @@
+"""What deploy/compose.yaml, the units and their options promise: each field that keeps it is there.
+
+usage: compose_test.py DEPLOY PROGRAMS [unittest options]
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+DEPLOY, PROGRAMS = Path(sys.argv[1]), Path(sys.argv[2])
+
+try:
+    import yaml
+except ImportError:
+    print("skipped: no yaml (package python3-yaml)")
+    sys.exit(0)
+
+
+def seconds(text: str) -> int:
+    return int(re.fullmatch(r"(\d+)s", text).group(1))
+
+
+class ComposeTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.services: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())[
+            "services"
+        ]
+        self.ours = {n: s for n, s in self.services.items() if s["image"] == "sortition"}
+
+    def test_every_role_is_there(self) -> None:
+        self.assertEqual(set(self.ours), {"server", "sidecar", "trainer", "consumer"})
+
+    def test_images_of_others_are_pinned(self) -> None:
+        for name, service in self.services.items():
+            if name not in self.ours:
+                self.assertRegex(service["image"], r":v?\d+\.\d+\.\d+$", name)
+
+    def test_ours_may_do_little(self) -> None:
+        for name, service in self.ours.items():
+            self.assertTrue(service["read_only"], name)
+            self.assertEqual(service["cap_drop"], ["ALL"], name)
+            self.assertIn("no-new-privileges:true", service["security_opt"], name)
+
+    def test_descriptors_are_enough(self) -> None:
+        for name, service in self.services.items():
+            if name in self.ours or name.startswith("nats-"):
+                limit = service["ulimits"]["nofile"]
+                self.assertGreaterEqual(limit["soft"], 65536, name)
+                self.assertEqual(limit["soft"], limit["hard"], name)
+
+    def test_profiles_choose_what_is_more(self) -> None:
+        chosen = {name: service.get("profiles") for name, service in self.services.items()}
+        self.assertEqual(
+            chosen,
+            {
+                **dict.fromkeys(("server", "sidecar", "trainer"), None),
+                **dict.fromkeys(("nats-1", "nats-2", "nats-3", "consumer"), ["streams"]),
+                **dict.fromkeys(("prometheus", "grafana"), ["dashboards"]),
+            },
+        )
+
+    def test_the_drain_ends_before_the_kill(self) -> None:
+        text = (DEPLOY / "examples/server.textproto").read_text()
+        grace = re.search(r"^drain_grace_seconds: (\d+)", text, re.MULTILINE)
+        # drain_seconds is 10 unless the file says more; shadows may take 5.
+        self.assertNotIn("drain_seconds", text.replace("drain_grace_seconds", ""))
+        drained = int(grace.group(1)) + 10 + 5
+        self.assertGreater(seconds(self.ours["server"]["stop_grace_period"]), drained)
+
+    def test_the_trainer_does_not_sleep_first(self) -> None:
+        self.assertEqual(self.ours["trainer"]["command"][0], "sortition-learn")
+
+    def test_every_file_that_is_named_is_there(self) -> None:
+        for name, service in self.ours.items():
+            for word in service["command"]:
+                for role in ("sidecar", "publish"):
+                    word_of_role = word.replace("${SORTITION_SIDECAR:-sidecar}", role)
+                    found = re.search(r"/etc/sortition/(\S+)", word_of_role)
+                    if found:
+                        self.assertTrue((DEPLOY / "examples" / found.group(1)).exists(), name)
+        for role in ("sidecar", "publish"):
+            targets = list((DEPLOY / "prometheus/targets" / role).glob("*.yml"))
+            self.assertEqual(len(targets), 1, role)
+
+
+class UnitsTest(unittest.TestCase):
+    """The same for systemd's units."""
+
+    def value(self, unit: str, key: str) -> str:
+        text = (DEPLOY / "systemd" / unit).read_text()
+        return re.search(rf"^{key}=(.*)$", text, re.MULTILINE).group(1)
+
+    def test_the_drain_ends_before_the_kill(self) -> None:
+        text = (DEPLOY / "debian/etc/server.textproto").read_text()
+        drained = 5
+        for option in ("drain_grace_seconds", "drain_seconds"):
+            drained += int(re.search(rf"^{option}: (\d+)", text, re.MULTILINE).group(1))
+        self.assertGreater(seconds(self.value("sortition-server.service", "TimeoutStopSec")), drained)
+
+    def test_every_service_may_do_as_little(self) -> None:
+        texts = [
+            path.read_text().split("\n\n# What the process may do")[1].split("\n\n[Install]")[0].strip()
+            for path in sorted((DEPLOY / "systemd").glob("*.service"))
+        ]
+        self.assertEqual(len(texts), 4)
+        for text in texts[1:]:
+            self.assertEqual(text, texts[0])
+
+
+class OptionsTest(unittest.TestCase):
+    """The options that packages install."""
+
+    def run_with(self, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [str(PROGRAMS / program), *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def config(self, name: str) -> str:
+        return f"--config={DEPLOY}/debian/etc/{name}.textproto"
+
+    def test_services_find_nothing_wrong(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for program, flags in (
+                ("server", (f"--model_store={folder}", f"--spool.dir={folder}/spool")),
+                ("sidecar", (f"--spool={folder}", f"--tuples={folder}")),
+            ):
+                checked = self.run_with(
+                    f"sortition-{program}", "--check_config", self.config(program), *flags
+                )
+                self.assertEqual((checked.returncode, checked.stdout), (0, ""), program)
+
+    def test_the_trainer_reads_its_own(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            flags = (f"--tuples={folder}/none", f"--model_store={folder}")
+            for command, name, more in (
+                ("train", "trainer", (f"--scratch={folder}",)),
+                ("rollout", "rollout", ()),
+            ):
+                run = self.run_with("sortition-trainer", command, self.config(name), *flags, *more)
+                # Not 2: called wrongly. There is nothing to learn from.
+                self.assertEqual(run.returncode, 1, run.stderr)
+                self.assertIn("NOT_FOUND", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -1,0 +1,228 @@
+"""The scripts of the image: what is healthy, and when the trainer learns.
+
+usage: container_test.py FOLDER [unittest options]
+  FOLDER  deploy/container
+"""
+
+import http.server
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+from typing import Callable
+
+FOLDER = Path(sys.argv[1])
+PATIENCE = 60  # Seconds for what takes a moment.
+
+
+def wait_for(condition: Callable[[], bool]) -> bool:
+    """Whether the condition holds within PATIENCE."""
+    event = threading.Event()
+    for _ in range(PATIENCE * 100):
+        if condition():
+            return True
+        event.wait(0.01)
+    return False
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        (self.folder / "bin").mkdir()
+        path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
+        self.environment = {**os.environ, "PATH": path, "TMPDIR": str(self.folder)}
+        self.status = self.folder / "sortition-learn.status"
+
+    def start(self, *command: object, **environment: str) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            env={**self.environment, **environment},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        return process
+
+
+class LearnTest(Scripts):
+    def setUp(self) -> None:
+        super().setUp()
+        self.calls = self.folder / "calls"
+        # Notes what it is asked for, and ends with the status that the test wants.
+        (self.folder / "bin/sortition-trainer").write_text(
+            f'#!/bin/sh\necho "$*" >>{self.calls}\n. {self.folder}/behave\n'
+        )
+        (self.folder / "bin/sortition-trainer").chmod(0o755)
+        (self.folder / "behave").write_text("exit 3\n")
+        for name in ("tuples", "models/default"):
+            (self.folder / name).mkdir(parents=True)
+        (self.folder / "train").write_text(
+            f'tuples: "{self.folder}/tuples"\nmodel_store: "{self.folder}/models"\n'
+        )
+
+    def learn(self, **environment: str) -> "subprocess.Popen[str]":
+        script = FOLDER / "sortition-learn"
+        return self.start(script, self.folder / "train", "rollout", **environment)
+
+    def asked(self) -> list[str]:
+        return self.calls.read_text().splitlines() if self.calls.exists() else []
+
+    def end(self, process: "subprocess.Popen[str]") -> None:
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(PATIENCE), 0)
+
+    def test_learns_at_once_where_there_are_tuples(self) -> None:
+        (self.folder / "tuples/a.seg").touch()
+        process = self.learn()
+        self.assertTrue(wait_for(self.status.exists))
+        self.assertTrue(wait_for(lambda: self.status.read_text() == "0\n"))
+        self.assertEqual(self.asked(), [f"train --rollout --config={self.folder}/train"])
+        self.end(process)
+
+    def test_waits_for_tuples(self) -> None:
+        process = self.learn(SORTITION_STEP_SECONDS="0.05")
+        self.assertIn("no tuples yet", process.stderr.readline())
+        self.assertIn("no tuples yet", process.stderr.readline())
+        self.assertEqual(self.asked(), [])
+        (self.folder / "tuples/a.seg").touch()
+        self.assertTrue(wait_for(lambda: self.asked() != []))
+        self.end(process)
+
+    def test_a_rollout_takes_its_steps_between_trainings(self) -> None:
+        (self.folder / "tuples/a.seg").touch()
+        (self.folder / "models/default/ROLLOUT.textproto").touch()
+        process = self.learn(SORTITION_STEP_SECONDS="0.05")
+        self.assertTrue(wait_for(lambda: len(self.asked()) >= 4))
+        step = "rollout --config=rollout"
+        train = f"train --rollout --config={self.folder}/train"
+        self.assertEqual(self.asked()[:4], [step, train, step, step])
+        self.end(process)
+
+    def test_learns_again_after_its_time(self) -> None:
+        (self.folder / "tuples/a.seg").touch()
+        process = self.learn(SORTITION_STEP_SECONDS="0.05", SORTITION_LEARN_SECONDS="0")
+        self.assertTrue(wait_for(lambda: len(self.asked()) >= 2))
+        self.end(process)
+
+    def test_notes_a_failure(self) -> None:
+        (self.folder / "tuples/a.seg").touch()
+        (self.folder / "behave").write_text("exit 1\n")
+        process = self.learn()
+        self.assertTrue(wait_for(self.status.exists))
+        self.assertTrue(wait_for(lambda: self.status.read_text() == "1\n"))
+        self.end(process)
+
+    def test_sigterm_ends_what_it_runs(self) -> None:
+        (self.folder / "tuples/a.seg").touch()
+        # Says that it has begun, and that it was told to end.
+        (self.folder / "behave").write_text(
+            f"trap 'echo ended >>{self.calls}; exit 0' TERM\n"
+            f"echo begun >>{self.calls}\nsleep 3600 & wait\n"
+        )
+        process = self.learn()
+        self.assertTrue(wait_for(lambda: "begun" in self.asked()))
+        self.end(process)
+        self.assertEqual(self.asked()[-1], "ended")
+
+
+class HealthTest(Scripts):
+    """In a process and network namespace of its own: the script looks at all processes."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.paths = {"/healthz": 200, "/readyz": 503, "/metrics": 404}
+        paths = self.paths
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(paths.get(self.path, 404))
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.handler = Handler
+
+    def serve(self, port: int) -> None:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), self.handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+
+    def runs(self, name: str) -> None:
+        """Starts a process of that name that does nothing."""
+        program = self.folder / "bin" / name
+        shutil.copy("/bin/sleep", program)
+        process = self.start(program, "3600")
+        comm = Path(f"/proc/{process.pid}/comm")
+        self.assertTrue(wait_for(lambda: comm.read_text().strip() == name[:15]))
+
+    def health(self, *arguments: str, **environment: str) -> int:
+        command = [str(FOLDER / "sortition-health"), *arguments]
+        environment = {**self.environment, **environment}
+        return subprocess.run(command, env=environment, capture_output=True).returncode
+
+    def test_nothing_runs(self) -> None:
+        self.assertEqual(self.health(), 1)
+
+    def test_a_server_is_asked_whether_it_should_be_asked(self) -> None:
+        self.runs("sortition-server")
+        self.assertNotEqual(self.health(), 0)
+        self.serve(8503)
+        self.assertNotEqual(self.health(), 0)
+        self.assertEqual(self.health("alive"), 0)
+        self.paths["/readyz"] = 200
+        self.assertEqual(self.health(), 0)
+
+    def test_a_sidecar_is_asked_at_its_own_ports(self) -> None:
+        self.serve(8503)
+        self.paths["/readyz"] = 200
+        self.runs("sortition-sidecar")
+        self.assertNotEqual(self.health(), 0)
+        self.serve(8504)
+        self.assertEqual(self.health(), 0)
+
+    def test_a_sidecar_that_publishes_has_only_metrics(self) -> None:
+        self.runs("sortition-sidecar")
+        self.serve(8502)
+        self.assertNotEqual(self.health(), 0)
+        self.paths["/metrics"] = 200
+        self.assertEqual(self.health(), 0)
+
+    def test_a_trainer_is_judged_by_its_last_run(self) -> None:
+        self.runs("sortition-learn")
+        self.assertEqual(self.health(), 0)
+        self.status.write_text("1\n")
+        self.assertEqual(self.health(), 1)
+        self.status.write_text("0\n")
+        self.assertEqual(self.health(), 0)
+
+    def test_asks_the_address_that_it_is_told(self) -> None:
+        self.runs("sortition-server")
+        self.serve(9000)
+        url = "http://127.0.0.1:9000"
+        self.assertEqual(self.health(SORTITION_HEALTH_URL=f"{url}/healthz"), 0)
+        self.assertNotEqual(self.health(SORTITION_HEALTH_URL=f"{url}/readyz"), 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        # Pid 1 of its namespace is unshare's child, this program.
+        alone = ["unshare", "--map-root-user", "--net", "--pid", "--fork", "--mount-proc"]
+        inner = f'ip link set lo up && exec /usr/bin/python3 "{__file__}" "{FOLDER}" --verbose'
+        if not shutil.which("wget") or not shutil.which("ip"):
+            print("skipped: no wget or no ip (packages wget, iproute2)")
+        elif subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
+            print("skipped: unshare makes no namespaces here")
+        else:
+            sys.exit(subprocess.run([*alone, "sh", "-c", inner]).returncode)
+    else:
+        unittest.main(argv=sys.argv[:1] + sys.argv[2:])
