@@ -106,7 +106,7 @@ class ProbesTest(unittest.TestCase):
                     elif "exec" in probe:
                         listen = configured.server(pod.overlay).http.listen
                         text = probe["exec"]["command"][-1]
-                        self.assertIn("/dev/tcp/" + listen.replace(":", "/"), text)
+                        self.assertIn(f"http://{listen}/", text)
                     asked += len(probe) > 0
         self.assertGreater(asked, 15)
 
@@ -123,8 +123,8 @@ class ProbesTest(unittest.TestCase):
             self.assertEqual(server["livenessProbe"]["grpc"]["service"], "sortition.v1.Models")
             self.assertEqual(server["readinessProbe"]["grpc"]["service"], "sortition.v1.Ranking")
         server = rendered.pods("production")["sortition"].container("server")
-        self.assertIn("GET /healthz ", server["livenessProbe"]["exec"]["command"][-1])
-        self.assertIn("GET /readyz ", server["readinessProbe"]["exec"]["command"][-1])
+        self.assertIn(":8503/healthz", server["livenessProbe"]["exec"]["command"][-1])
+        self.assertIn(":8503/readyz", server["readinessProbe"]["exec"]["command"][-1])
 
 
 class DisruptionTest(unittest.TestCase):

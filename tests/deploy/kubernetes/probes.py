@@ -30,7 +30,7 @@ def _http(port: int, path: str, seconds: float) -> bool:
 
 
 def _exec(pod: deployed.DeployedPod, command: list[str], seconds: float) -> bool:
-    words = [word.replace("/127.0.0.1/8503", f"/127.0.0.1/{pod.ports[8503]}") for word in command]
+    words = [word.replace("127.0.0.1:8503", f"127.0.0.1:{pod.ports[8503]}") for word in command]
     try:
         done = subprocess.run(words, timeout=seconds, capture_output=True, check=False)
         return done.returncode == 0
