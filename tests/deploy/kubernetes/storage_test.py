@@ -164,7 +164,7 @@ class LockedTest(unittest.TestCase):
 
     def test_user_is_that_of_the_image(self) -> None:
         dockerfile = (rendered.ROOT / "Dockerfile").read_text()
-        self.assertRegex(dockerfile, r"\nUSER 10001\n")
+        self.assertRegex(dockerfile, r"\nUSER 10001:10001\n")
 
     def test_namespace_enforces_it(self) -> None:
         for overlay in rendered.OVERLAYS:
