@@ -1,6 +1,7 @@
 // `sortition quickstart` with the real programs, as a new user calls it.
 #include <signal.h>
 
+#include <filesystem>
 #include <memory>
 #include <regex>
 #include <string>
@@ -81,12 +82,16 @@ TEST_F(QuickstartTest, SaysWhichProgramDoesNotStartAndLeavesNoneBehind) {
   ASSERT_OK(RunToEnd({BinaryPath("sortition"), "quickstart", folder(),
                       "--write_only", "--free_ports"})
                 .status());
-  const std::string options = folder() + "/sidecar.textproto";
-  ASSERT_OK_AND_ASSIGN(std::string text, ReadFile(options));
-  ASSERT_OK(WriteFile(options, text + "compress_after_seconds: -1\n"));
+  // No directory can be made there.
+  std::filesystem::remove(folder() + "/tuples");
+  ASSERT_OK(WriteFile(folder() + "/tuples", "x"));
   const auto process = Start();
   EXPECT_EQ(process->Wait(Patience(60)), 1);
-  EXPECT_THAT(process->StderrText(), HasSubstr("compress_after_seconds"));
+  EXPECT_THAT(process->StderrText(),
+              AllOf(HasSubstr("sortition-sidecar ended with status 1"),
+                    HasSubstr("/logs/sidecar.log")));
+  // The server was told to end, and has.
+  EXPECT_THAT(process->StdoutText(), HasSubstr("server ended"));
 }
 
 TEST_F(QuickstartTest, RefusesAFolderOfSomebodyElse) {
