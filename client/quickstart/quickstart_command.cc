@@ -1,6 +1,7 @@
 #include "client/quickstart/quickstart_command.h"
 
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"

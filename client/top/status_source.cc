@@ -1,5 +1,7 @@
 #include "client/top/status_source.h"
 
+#include <utility>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -16,14 +18,17 @@ constexpr double kPatienceSeconds = 1;
 // Sets the answer of `address`, or why there is none.
 void Ask(const std::string& address, std::optional<status::v1::Status>* status,
          std::string* problem) {
-  absl::StatusOr<std::string> json =
+  const absl::StatusOr<std::string> json =
       HttpGet(address, "/status.json?history=0", kPatienceSeconds);
-  absl::StatusOr<status::v1::Status> answer = json.status();
-  if (json.ok()) answer = ParseStatus(*json);
+  if (!json.ok()) {
+    *problem = std::string(json.status().message());
+    return;
+  }
+  absl::StatusOr<status::v1::Status> answer = ParseStatus(*json);
   if (answer.ok()) {
     *status = *std::move(answer);
   } else {
-    *problem = std::string(answer.status().message());
+    *problem = absl::StrCat(address, ": ", answer.status().message());
   }
 }
 

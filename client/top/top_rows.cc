@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -19,7 +20,7 @@ using status::v1::Worth;
 // The rows of one model.
 class ModelRows {
  public:
-  explicit ModelRows(std::string model) : model_(std::move(model)) {}
+  explicit ModelRows(std::string name) : model_(std::move(name)) {}
 
   const std::string& model() const { return model_; }
 

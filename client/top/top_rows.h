@@ -12,10 +12,11 @@ struct PolicyRow {
   std::string model;
   std::string version;  // A number, or "other".
   bool serves = false;
-  std::string uses;  // "serves", "arm 1000, label canary"; empty: none.
-  std::optional<double> per_second;  // Decisions, over the last minute.
+  std::string uses = {};  // "serves", "arm 1000, label canary"; empty: none.
+  // Decisions, over the last minute.
+  std::optional<double> per_second = std::nullopt;
   // Of the tuples; unset: there are none.
-  std::optional<status::v1::Estimate> reward;
+  std::optional<status::v1::Estimate> reward = std::nullopt;
 };
 
 // Returns the rows of what a server and a sidecar say; either may be null. By

@@ -93,6 +93,8 @@ TEST_F(LogVerifyTest, SaysThatImportedDecisionsAreOfNoPolicyHere) {
     segment.name = options.empty() ? "1.seg" : "2.seg";
     segment.header.set_format_version(1);
     segment.header.set_kind(log::v1::SegmentHeader::TUPLES);
+    segment.preallocate_bytes = 65536;
+    segment.header.set_incarnation("i");
     segment.header.set_writer_id("import");
     segment.header.set_first_sequence(1);
     segment.header.set_options(options);
