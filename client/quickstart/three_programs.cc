@@ -55,8 +55,11 @@ class ThreePrograms {
         ReadOptions(options_.dir, kServerOptions, &server_options_));
     RETURN_IF_ERROR(
         ReadOptions(options_.dir, kSidecarOptions, &sidecar_options_));
-    ASSIGN_OR_RETURN(const std::string trainer,
-                     FindProgram("sortition-trainer", options_.programs));
+    std::string trainer;
+    if (options_.train_every_seconds > 0) {
+      ASSIGN_OR_RETURN(trainer,
+                       FindProgram("sortition-trainer", options_.programs));
+    }
     absl::Status status = Start("sortition-server", "server", kServerOptions,
                                 server_options_.port_file(), &server_);
     if (status.ok() && !is_stopped_) {
