@@ -7,7 +7,9 @@
 #include "client/export/export_commands.h"
 #include "client/import/import_commands.h"
 #include "client/logs/log_commands.h"
+#include "client/quickstart/quickstart_command.h"
 #include "client/simulation/simulation_commands.h"
+#include "client/top/top_command.h"
 #include "client/upkeep/upkeep_commands.h"
 #include "client/validation/log_validate.h"
 
@@ -15,6 +17,11 @@ namespace sortition {
 
 std::vector<Command> AllCommands() {
   std::vector<Command> commands = {
+      MakeCommand("quickstart", "[DIR]",
+                  "Write a folder of options and run all programs on it",
+                  RunQuickstart, kQuickstartHelp),
+      MakeCommand("top", "", "Show what a server and its sidecar do", RunTop,
+                  kTopHelp),
       MakeCommand("rank", "", "Ask for an order of candidates", RunRank),
       MakeCommand("select", "", "Ask for one candidate, or no answer",
                   RunSelect),

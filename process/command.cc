@@ -15,10 +15,16 @@ namespace {
 
 constexpr char kUsagePayload[] = "sortition.usage";
 
-size_t WordCount(absl::string_view text) {
-  return std::vector<absl::string_view>(
-             absl::StrSplit(text, ' ', absl::SkipEmpty()))
-      .size();
+std::vector<absl::string_view> WordsOf(absl::string_view text) {
+  return absl::StrSplit(text, ' ', absl::SkipEmpty());
+}
+
+// How many arguments there must be: "[DIR]" may be left out.
+size_t RequiredCount(absl::string_view positional) {
+  const std::vector<absl::string_view> words = WordsOf(positional);
+  return static_cast<size_t>(std::count_if(
+      words.begin(), words.end(),
+      [](absl::string_view word) { return !absl::StartsWith(word, "["); }));
 }
 
 bool AsksForHelp(const std::vector<std::string>& arguments) {
@@ -133,9 +139,9 @@ absl::Status ParseCommand(const std::vector<std::string>& arguments,
                           CommandLine* command_line) {
   const absl::Status status = ParseOptions(arguments, options, command_line);
   if (!status.ok()) return UsageError(status.message());
-  const size_t expected = WordCount(positional);
+  const size_t expected = WordsOf(positional).size();
   const size_t given = command_line->positional.size();
-  if (given < expected) {
+  if (given < RequiredCount(positional)) {
     return UsageError(absl::StrCat("needs ", positional));
   }
   if (given > expected && !absl::EndsWith(positional, "…")) {
@@ -156,7 +162,7 @@ int RunCommand(const Program& program,
   const Command* command = FindCommand(program.commands, arguments);
   if (command == nullptr) return RunNoCommand(program, arguments, output);
   const std::vector<std::string> rest(
-      arguments.begin() + WordCount(command->name), arguments.end());
+      arguments.begin() + WordsOf(command->name).size(), arguments.end());
   if (AsksForHelp(rest)) {
     output->out << CommandHelp(program, *command);
     return kExitOk;

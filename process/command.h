@@ -32,8 +32,8 @@ inline constexpr char kExitCodes[] = "0 done, 1 failed, 2 called wrongly";
 
 struct Command {
   std::string name;  // One or two words, as in "log stats".
-  // Arguments that are no flags, as in "DIR"; or "". The last word stands for
-  // one or more if it ends in "…".
+  // Arguments that are no flags, as in "DIR"; or "". "[DIR]" may be left out;
+  // the last word stands for one or more if it ends in "…".
   std::string positional;
   std::string summary;  // One line.
   const google::protobuf::Descriptor* options = nullptr;

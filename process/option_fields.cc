@@ -163,6 +163,16 @@ OptionUnit UnitOf(const FieldDescriptor& field) {
   }
 }
 
+bool IsCommaList(const FieldDescriptor& field) {
+  if (field.is_repeated() ||
+      field.cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
+    return false;
+  }
+  const std::string& help = InfoOf(field).help();
+  return absl::StrContains(help, "separated by commas") ||
+         absl::StrContains(help, "comma-separated");
+}
+
 std::string ValueText(const FieldDescriptor& field, double value) {
   switch (UnitOf(field)) {
     case OptionUnit::kBytes:

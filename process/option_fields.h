@@ -40,6 +40,11 @@ absl::StatusOr<const OptionField*> FindOption(
 enum class OptionUnit { kNone, kBytes, kSeconds };
 OptionUnit UnitOf(const google::protobuf::FieldDescriptor& field);
 
+// Whether an option is a list in one text, which its help then says:
+// "separated by commas". Its flag may be given several times, once for each
+// entry.
+bool IsCommaList(const google::protobuf::FieldDescriptor& field);
+
 // Returns a value of the option as help writes it: 10GiB, 1.5s, 0.05.
 std::string ValueText(const google::protobuf::FieldDescriptor& field,
                       double value);

@@ -194,6 +194,12 @@ absl::Status Assign(const Assignment& assignment, bool first, Message* root) {
     message = message->GetReflection()->MutableMessage(message, option.path[i]);
   }
   const FieldDescriptor& field = option.field();
+  if (!first && internal::IsCommaList(field)) {
+    const std::string before =
+        message->GetReflection()->GetString(*message, &field);
+    return SetField(option, absl::StrCat(before, ",", assignment.value),
+                    message);
+  }
   if (!field.is_repeated()) {
     ASSIGN_OR_RETURN(const std::string value,
                      WithoutUnit(option, assignment.value));

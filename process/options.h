@@ -19,8 +19,8 @@ struct CommandLine {
 // Fills `options` from `arguments` (without program name): --config=FILE first
 // (a text proto of that message), then every --path.to.field=value (also
 // --path.to.field value; --flag and --no-flag for booleans; repeated fields
-// append, and together replace what the file says; numbers also as a
-// comma list; sizes and durations also with units, process/units.h; a
+// append, as do texts that are lists separated by commas, and together replace
+// what the file says; numbers also as a comma list; sizes and durations also with units, process/units.h; a
 // sub-message's field may go by the end of its path where no
 // other ends so, as in --server for --client.server). Then checks ranges and
 // required fields (not with --help). InvalidArgument names flag, value and

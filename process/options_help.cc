@@ -1,3 +1,5 @@
+#include "process/options_help.h"
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -6,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "process/option_fields.h"
 #include "process/options.h"
 #include "process/units.h"
 
@@ -132,11 +133,14 @@ void AppendEntry(const std::string& flag, const std::string& description,
 
 }  // namespace
 
-std::string OptionsHelp(const google::protobuf::Descriptor* descriptor) {
-  std::string out = "Options:\n";
+std::string OptionEntries(
+    const google::protobuf::Descriptor* descriptor,
+    absl::FunctionRef<bool(const internal::OptionField&)> is_shown) {
+  std::string out;
   std::string group;
   for (const internal::OptionField& option :
        internal::OptionFields(*descriptor)) {
+    if (!is_shown(option)) continue;
     const size_t dot = option.name.rfind('.');
     const std::string its_group =
         dot == std::string::npos ? "" : option.name.substr(0, dot);
@@ -146,7 +150,11 @@ std::string OptionsHelp(const google::protobuf::Descriptor* descriptor) {
     }
     AppendEntry(FlagText(option), Description(option.field()), &out);
   }
-  absl::StrAppend(&out, "\n");
+  return out;
+}
+
+std::string OptionsHelpEnd(const google::protobuf::Descriptor* descriptor) {
+  std::string out = "\n";
   AppendEntry("--config=FILE", "Text file with any of these options", &out);
   AppendEntry("--help", "This text", &out);
   absl::StrAppend(
@@ -163,6 +171,14 @@ std::string OptionsHelp(const google::protobuf::Descriptor* descriptor) {
           0),
       "\n");
   return out;
+}
+
+std::string OptionsHelp(const google::protobuf::Descriptor* descriptor) {
+  return absl::StrCat(
+      "Options:\n",
+      OptionEntries(descriptor,
+                    [](const internal::OptionField&) { return true; }),
+      OptionsHelpEnd(descriptor));
 }
 
 }  // namespace sortition

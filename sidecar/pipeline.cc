@@ -85,6 +85,7 @@ Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
       clock_(std::move(clock)),
       steady_clock_(std::move(steady_clock)),
       status_source_(status),
+      spool_wait_({options.spool().begin(), options.spool().end()}),
       metrics_(metrics, options.join().reward_wait_time_seconds()),
       joiner_(options.join()),
       incomplete_(options.join()),
@@ -364,9 +365,13 @@ void Pipeline::UpdateMetrics() {
   counts_.watermark_us = joiner_.watermark_us();
   if (keeper_ != nullptr) counts_.keeper = keeper_->counts();
   metrics_.Update(counts_);
+  const bool is_found = std::any_of(
+      sources_.begin(), sources_.end(),
+      [](const auto& source) { return source->tail().current_segment() > 0; });
+  spool_wait_.Update(is_found, clock_());
   if (status_source_ == nullptr) return;
   status::v1::Sidecar figures = StatusFigures(counts_, options_.tuples());
-  figures.set_problem(problem_);
+  figures.set_problem(problem_.empty() ? spool_wait_.problem() : problem_);
   status_source_->Update(figures, clock_(), SteadyUs());
 }
 

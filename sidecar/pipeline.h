@@ -19,6 +19,7 @@
 #include "sidecar/removed_segment_ids.h"
 #include "sidecar/sidecar_metrics.h"
 #include "sidecar/spool_source.h"
+#include "sidecar/spools/spool_wait.h"
 #include "sidecar/status/sidecar_status.h"
 #include "sidecar/upkeep/tuple_keeper.h"
 #include "sortition/config/v1/sidecar.pb.h"
@@ -113,6 +114,7 @@ class Pipeline {
   const Clock steady_clock_;                  // May be empty.
   SidecarStatusSource* const status_source_;  // May be null.
   std::string problem_;  // What keeps it from working; empty: nothing.
+  SpoolWait spool_wait_;
   SidecarMetrics metrics_;
   SidecarCounts counts_;
   DirectoryLock tuples_lock_;

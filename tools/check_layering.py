@@ -120,7 +120,7 @@ MAY_INCLUDE = {
     "trainer/labelled": ["core/*", "io/*", "process", "trainer/frames", "trainer/offpolicy",
                          "trainer/trees", "trainer/tuples", "trainer/tuples/scan"],
     "trainer/trees": ["core/*", "io/*", "process"],
-    "trainer/rollout": ["core/*", "io/*", "process", "trainer/tuples", "trainer/tuples/scan",
+    "trainer/rollout": ["core/*", "io/*", "process", "process/http", "trainer/tuples", "trainer/tuples/scan",
                         "trainer/decision_files"],
     "trainer/clicks": ["core/*", "io/*", "process", "trainer/frames", "trainer/tuples", "trainer/tuples/scan"],
     "trainer/cluster": ["core/*", "io/*", "process", "process/drawing",
@@ -155,6 +155,8 @@ MAY_INCLUDE = {
     "client/validation": ["core/base", "core/choices", "core/data", "core/features/*",
                           "core/policies", "core/counterfactual", "io/*", "process",
                           "client/logs"],
+    "client/top": ["core/base", "process", "process/http"],
+    "client/quickstart": ["core/base", "io", "io/segments", "process"],
     "client": ["process", "client/*"],
 }
 # Pattern of an include -> folders that may have it.

@@ -22,8 +22,9 @@ logged validate and test.
 --action=labels learns from what convert wrote; no server loads its models.
 
 The other learners read queries with labelled candidates from --data (LETOR/
-SVMlight with qid; with --features=SPEC columns as .tsv, .csv or .jsonl), train at each point of a grid of lambda, and choose the point
-by validation queries. They replace an existing version only if the expected
+SVMlight with qid; with --features=SPEC columns as .tsv, .csv or .jsonl), train
+at each point of a grid of lambda, and choose the point by validation queries.
+They replace an existing version only if the expected
 measure on test queries is better with confidence. The policy is random, so that
 its log can be learned from: --inverse_temperature takes the smallest value that
 keeps 95 % of the gain of the deterministic policy over chance (mpg: as

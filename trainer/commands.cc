@@ -1,17 +1,40 @@
 #include "trainer/commands.h"
 
 #include <iostream>
+#include <optional>
 
 #include "trainer/command_help.h"
+#include "trainer/train_help.h"
 #include "trainer/trainer_commands.h"
 
 namespace sortition {
+namespace {
+
+constexpr char kTrain[] = "train";
+
+// Prints the help of train if the arguments ask for it. Returns the exit code;
+// nothing if they do not ask.
+std::optional<int> PrintTrainHelp(const std::vector<std::string>& arguments,
+                                  CommandOutput* output) {
+  if (arguments.empty() || arguments[0] != kTrain) return std::nullopt;
+  const auto help = TrainHelpFor({arguments.begin() + 1, arguments.end()});
+  if (!help.ok()) {
+    output->error << "sortition-trainer train: " << help.status().message()
+                  << "\n";
+    return kExitUsage;
+  }
+  if (!help->has_value()) return std::nullopt;
+  output->out << **help;
+  return kExitOk;
+}
+
+}  // namespace
 
 Program TrainerProgram() {
   return {
       .name = "sortition-trainer",
       .commands =
-          {MakeCommand("train", "",
+          {MakeCommand(kTrain, "",
                        "Learn from tuple segments or labels, evaluate, "
                        "gate, publish",
                        RunTrain, TrainHelp()),
@@ -60,7 +83,10 @@ Program TrainerProgram() {
 
 int RunTrainer(const std::vector<std::string>& arguments) {
   CommandOutput output{std::cout, std::cerr};
-  const int exit_code = RunCommand(TrainerProgram(), arguments, &output);
+  const std::optional<int> helped = PrintTrainHelp(arguments, &output);
+  const int exit_code = helped.has_value()
+                            ? *helped
+                            : RunCommand(TrainerProgram(), arguments, &output);
   std::cout.flush();
   return exit_code;
 }

@@ -88,11 +88,11 @@ class DsjsonImporter : public JsonImporter {
   absl::Status ReadHead(const JsonValue& object, log::v1::Decision* decision) {
     const JsonValue* id = FindMember(object, "EventId");
     if (id == nullptr) return Missing("EventId");
-    ASSIGN_OR_RETURN(const absl::string_view text, Text(*id, "EventId"));
+    ASSIGN_OR_RETURN(const absl::string_view text, IdText(*id, "EventId"));
     decision->set_decision_id(text.data(), text.size());
     if (const JsonValue* unit = FindMember(object, "_unit_id")) {
       ASSIGN_OR_RETURN(const absl::string_view unit_id,
-                       Text(*unit, "_unit_id"));
+                       IdText(*unit, "_unit_id"));
       decision->set_unit_id(unit_id.data(), unit_id.size());
     }
     if (const JsonValue* attributes = FindMember(object, "_attributes")) {
@@ -249,9 +249,11 @@ class DsjsonImporter : public JsonImporter {
       if (value == nullptr) continue;
       tuple->set_has_feedback(true);
       const JsonValue* id = FindMember(outcome, "EventId");
-      if (id == nullptr || !IsText(*id) || !IsNumber(*value)) continue;
+      if (id == nullptr || !IsNumber(*value)) continue;
+      const absl::StatusOr<absl::string_view> text = IdText(*id, "o.EventId");
+      if (!text.ok()) continue;
       log::v1::Feedback* feedback = tuple->add_feedback();
-      feedback->set_feedback_id(std::string(TextOf(*id)));
+      feedback->set_feedback_id(std::string(*text));
       feedback->set_decision_id(tuple->decision().decision_id());
       ASSIGN_OR_RETURN(const double reward, FiniteNumber(*value, "o.v"));
       feedback->set_reward(reward);

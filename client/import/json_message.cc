@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/descriptor.h"
@@ -42,6 +43,13 @@ bool ReadBool(const JsonValue& value, bool* flag) {
   if (!value.IsBool()) return false;
   *flag = value.GetBool();
   return true;
+}
+
+// Whether a whole number stands where an id belongs, whose digits are its text.
+bool IsWholeId(const JsonValue& value, const FieldDescriptor& field) {
+  return (absl::EndsWith(field.name(), "_id") ||
+          absl::EndsWith(field.name(), "_ids")) &&
+         IdText(value, field.name()).ok();
 }
 
 bool ReadEnum(const FieldDescriptor& field, const JsonValue& value,
@@ -116,7 +124,7 @@ absl::Status ReadSingle(const JsonValue& value, const FieldDescriptor& field,
       if (good) reflection.SetEnumValue(message, &field, number);
       break;
     case FieldDescriptor::CPPTYPE_STRING:
-      good = IsText(value);
+      good = IsText(value) || IsWholeId(value, field);
       if (good) {
         reflection.SetString(message, &field, std::string(TextOf(value)));
       }
@@ -144,7 +152,9 @@ absl::Status AddOne(const JsonValue& value, const FieldDescriptor& field,
       reflection.AddEnumValue(message, &field, number);
       return absl::OkStatus();
     case FieldDescriptor::CPPTYPE_STRING:
-      if (!IsText(value)) return Malformed(field, value);
+      if (!IsText(value) && !IsWholeId(value, field)) {
+        return Malformed(field, value);
+      }
       reflection.AddString(message, &field, std::string(TextOf(value)));
       return absl::OkStatus();
     default:

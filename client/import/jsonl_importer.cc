@@ -53,10 +53,10 @@ class JsonlImporter : public JsonImporter {
     }
     const auto& [id, features, action, propensity, reward] = members;
     log::v1::Decision* decision = tuple->mutable_decision();
-    ASSIGN_OR_RETURN(const absl::string_view id_text, Text(*id, "id"));
+    ASSIGN_OR_RETURN(const absl::string_view id_text, IdText(*id, "id"));
     decision->set_decision_id(id_text.data(), id_text.size());
     if (const JsonValue* unit = FindMember(object, "unit")) {
-      ASSIGN_OR_RETURN(const absl::string_view unit_id, Text(*unit, "unit"));
+      ASSIGN_OR_RETURN(const absl::string_view unit_id, IdText(*unit, "unit"));
       decision->set_unit_id(unit_id.data(), unit_id.size());
     }
     if (const JsonValue* attributes = FindMember(object, "attributes")) {

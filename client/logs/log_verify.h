@@ -78,6 +78,9 @@ struct VerifyResult {
   // Decisions of labels, which are skipped: a conversion draws them all in one
   // sequence, so that none can be repeated alone.
   uint64_t labels = 0;
+  // Of imported tuples, which another system decided; those that are decisions
+  // of a model here count as verified.
+  uint64_t imported = 0;
   // Views of shadows that were recomputed and the same; they differ with their
   // decision. Those of a spool whose decision was not found are left out.
   uint64_t views = 0;

@@ -19,8 +19,11 @@ double Rate(const VerifyResult& result) {
 std::string VerifyResultText(const VerifyResult& result) {
   return absl::StrFormat(
       "%d decisions verified bit for bit, %d different, %d corrupt records, "
-      "%s%s%s%.0f decisions/s\n",
+      "%s%s%s%s%.0f decisions/s\n%s",
       result.verified, result.different, result.corrupt_records,
+      result.imported > 0 ? absl::StrCat(result.imported,
+                                         " not a Sortition policy (imported), ")
+                          : "",
       result.views > 0
           ? absl::StrCat(result.views, " views of shadows verified, ")
           : "",
@@ -29,7 +32,11 @@ std::string VerifyResultText(const VerifyResult& result) {
           : "",
       result.labels > 0 ? absl::StrCat(result.labels, " of labels left out, ")
                         : "",
-      Rate(result));
+      Rate(result),
+      result.imported > 0
+          ? "Imported decisions were drawn elsewhere: their propensities are "
+            "what their file says, and nothing here can recompute them.\n"
+          : "");
 }
 
 // Returns an error that says which part of the log is not verified.
@@ -52,7 +59,7 @@ absl::Status Verdict(const std::vector<std::string>& entries,
         "of them in one sequence, not each by its id; sortition-trainer "
         "convert with the options in the segments' headers repeats it"));
   }
-  if (result.verified == 0) {
+  if (result.verified == 0 && result.imported == 0) {
     return absl::NotFoundError(
         absl::StrCat(absl::StrJoin(entries, " "), " holds no decisions"));
   }
@@ -68,6 +75,7 @@ std::string VerifyResultJson(const VerifyResult& result) {
   json.Key("different").Count(result.different);
   json.Key("corrupt_records").Count(result.corrupt_records);
   json.Key("labels").Count(result.labels);
+  json.Key("imported").Count(result.imported);
   json.Key("views").Count(result.views);
   json.Key("lone_views").Count(result.lone_views);
   json.Key("seconds").Number(result.seconds);

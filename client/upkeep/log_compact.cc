@@ -184,7 +184,9 @@ class Compaction : public LogVisitor {
 
 absl::StatusOr<CompactResult> CompactLog(
     const config::v1::LogCompactOptions& options,
-    const std::vector<std::string>& dirs) {
+    const std::vector<std::string>& entries) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> dirs,
+                   ExpandLogEntries(entries));
   RETURN_IF_ERROR(CheckNoSidecar(dirs));
   // Each once, whatever leads to it.
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindSegments(dirs));

@@ -4,6 +4,7 @@
 #include "client/upkeep/upkeep_commands.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
+#include "io/segments/log_paths.h"
 #include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
 #include "io/upkeep/stored_segments.h"
@@ -48,8 +49,10 @@ absl::Status RunLogPrune(const config::v1::LogPruneOptions& options,
   if (limits.bytes == 0 && limits.followed_from_us == 0) {
     return UsageError("needs --older_than_seconds or --to_bytes");
   }
+  ASSIGN_OR_RETURN(const std::vector<std::string> dirs,
+                   ExpandLogEntries(positional));
   std::vector<StoredSegment> chosen;
-  for (const std::string& dir : positional) {
+  for (const std::string& dir : dirs) {
     ASSIGN_OR_RETURN(const std::vector<StoredSegment> all,
                      ListStoredWithLate(dir));
     for (StoredSegment& segment : ChooseForRemoval(all, limits)) {

@@ -95,24 +95,16 @@ class Segments {
 
 absl::StatusOr<std::vector<std::string>> Find(
     const std::vector<std::string>& entries, bool with_late) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                   ExpandLogEntries(entries));
   Segments segments;
   std::vector<std::string> dirs;
-  for (const std::string& entry : entries) {
-    const std::vector<std::string> matches =
-        Exists(entry) ? std::vector<std::string>{entry} : Glob(entry);
-    if (matches.empty()) {
-      return absl::NotFoundError(absl::StrCat(
-          "'", entry,
-          "' does not exist and matches nothing; must be a directory of "
-          "segments, a segment, or a pattern of such with *, ? or []"));
-    }
-    for (const std::string& path : matches) {
-      if (IsDirectory(path)) {
-        dirs.push_back(path);
-        RETURN_IF_ERROR(segments.AddDirectory(path, /*is_late=*/false));
-      } else {
-        segments.Add(path, /*is_late=*/false);
-      }
+  for (const std::string& path : paths) {
+    if (IsDirectory(path)) {
+      dirs.push_back(path);
+      RETURN_IF_ERROR(segments.AddDirectory(path, /*is_late=*/false));
+    } else {
+      segments.Add(path, /*is_late=*/false);
     }
   }
   for (const std::string& dir : dirs) {
@@ -133,6 +125,30 @@ absl::StatusOr<std::vector<std::string>> FindSegments(
 absl::StatusOr<std::vector<std::string>> FindSegmentsWithLate(
     const std::vector<std::string>& entries) {
   return Find(entries, /*with_late=*/true);
+}
+
+absl::StatusOr<std::vector<std::string>> ExpandLogEntries(
+    const std::vector<std::string>& entries) {
+  std::vector<std::string> split;
+  for (const std::string& entry : entries) {
+    const std::vector<std::string> parts = SplitLogEntries(entry);
+    // Nothing but commas: the error below names it as it was given.
+    if (parts.empty()) split.push_back(entry);
+    split.insert(split.end(), parts.begin(), parts.end());
+  }
+  std::vector<std::string> paths;
+  for (const std::string& entry : split) {
+    const std::vector<std::string> matches =
+        Exists(entry) ? std::vector<std::string>{entry} : Glob(entry);
+    if (matches.empty()) {
+      return absl::NotFoundError(absl::StrCat(
+          "'", entry,
+          "' does not exist and matches nothing; must be a directory of "
+          "segments, a segment, or a pattern of such with *, ? or []"));
+    }
+    paths.insert(paths.end(), matches.begin(), matches.end());
+  }
+  return paths;
 }
 
 std::vector<std::string> SplitLogEntries(absl::string_view value) {

@@ -10,15 +10,21 @@ namespace sortition {
 
 // Returns the paths of the segments that `entries` name, each file once. An
 // entry is a directory of segments, a segment, or a pattern of such with *, ?
-// or [] as in glob(7); what exists under that very name is no pattern. Sorted
-// by file name: names begin with a time, so segments of several directories
-// come in the order of writing. NotFound for an entry that matches nothing.
+// or [] as in glob(7), or several of these, separated by commas; what exists
+// under that very name is neither pattern nor list. Sorted by file name: names
+// begin with a time, so segments of several directories come in the order of
+// writing. NotFound for an entry that matches nothing.
 absl::StatusOr<std::vector<std::string>> FindSegments(
     const std::vector<std::string>& entries);
 
 // Also returns the segments in the sub-directory late of each directory, after
 // all others.
 absl::StatusOr<std::vector<std::string>> FindSegmentsWithLate(
+    const std::vector<std::string>& entries);
+
+// Returns the directories and segments that such entries name, in their order
+// and as they are written there. NotFound for an entry that matches nothing.
+absl::StatusOr<std::vector<std::string>> ExpandLogEntries(
     const std::vector<std::string>& entries);
 
 // Splits the value of an option at its commas, unless a file has that name.

@@ -87,6 +87,17 @@ absl::StatusOr<absl::string_view> Text(const JsonValue& value,
   return TextOf(value);
 }
 
+absl::StatusOr<absl::string_view> IdText(const JsonValue& value,
+                                         absl::string_view name) {
+  if (IsText(value)) return TextOf(value);
+  // Which digits another form, such as 1e6, had elsewhere is not known.
+  if (!IsNumber(value) || TextOf(value).find_first_not_of("-0123456789") !=
+                              absl::string_view::npos) {
+    return Wrong(name, value, "a string or a whole number in digits");
+  }
+  return TextOf(value);
+}
+
 absl::StatusOr<int32_t> Integer(const JsonValue& value,
                                 absl::string_view name) {
   int32_t number = 0;

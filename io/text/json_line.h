@@ -50,6 +50,10 @@ absl::StatusOr<double> FiniteNumber(const JsonValue& value,
                                     absl::string_view name);
 absl::StatusOr<absl::string_view> Text(const JsonValue& value,
                                        absl::string_view name);
+// The text of an id: that of a string, or the digits of a whole number as they
+// stand there, so that 12345678901234567890 stays what it is.
+absl::StatusOr<absl::string_view> IdText(const JsonValue& value,
+                                         absl::string_view name);
 absl::StatusOr<int32_t> Integer(const JsonValue& value, absl::string_view name);
 // Appends the numbers of an array, which must be finite.
 absl::Status AppendFloats(const JsonValue& array, absl::string_view name,

@@ -51,6 +51,24 @@ absl::Status ParseServer(std::vector<std::string> arguments,
   return Parse(arguments, options);
 }
 
+// A flag that is a list may be given once for each entry: A,B is A and B.
+TEST(OptionsTest, FlagsThatAreListsMayBeRepeated) {
+  config::v1::TrainOptions options;
+  const std::string config = WriteConfig(R"(tuples: "x" versions: "7")");
+  ASSERT_OK(Parse({"--config=" + config, "--model_store=/s", "--tuples=a,b",
+                   "--tuples", "logs/*"},
+                  &options));
+  EXPECT_EQ(options.tuples(), "a,b,logs/*");
+  EXPECT_EQ(options.versions(), "7");
+}
+
+// Another text keeps its last value.
+TEST(OptionsTest, OtherTextsKeepTheirLastValue) {
+  config::v1::TrainOptions options;
+  ASSERT_OK(Parse({"--model_store=/s", "--model=a", "--model=b"}, &options));
+  EXPECT_EQ(options.model(), "b");
+}
+
 TEST(OptionsTest, TakesValuesAfterEqualsSignOrAsNextArgument) {
   ServerOptions options;
   ASSERT_OK(ParseServer({"--listen=[::]:1", "--metrics_listen", "[::]:2",

@@ -26,7 +26,7 @@ class JsonRows : public DecisionRows {
     object_ = *object;
     const JsonValue* const id = FindMember(*object_, "decision_id");
     if (id == nullptr) return Wrong("decision_id is missing");
-    const auto text = Text(*id, "decision_id");
+    const auto text = IdText(*id, "decision_id");
     if (!text.ok()) return Wrong(text.status().message());
     if (text->empty()) return Wrong("decision_id is empty");
     decision_id_ = *text;

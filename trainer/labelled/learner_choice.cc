@@ -32,6 +32,15 @@ constexpr const char* kOfLabels[] = {
 constexpr const char* kOfGames[] = {"game_policy"};
 constexpr const char* kOfScores[] = {"rank_policy", "inverse_temperature"};
 
+// More that only learning from tuples reads; set elsewhere, they do nothing.
+constexpr const char* kReadOfTuples[] = {"mix_joins",    "allow_incomplete",
+                                         "hidden_units", "prior_version",
+                                         "rollout",      "plan"};
+
+// Learners that can be pulled towards a trusted order.
+constexpr const char* kTrusting[] = {"ranksvm", "hinge", "listnet",
+                                     "regression"};
+
 template <size_t n>
 bool Contains(const char* const (&names)[n], const std::string& name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -122,6 +131,20 @@ absl::StatusOr<LearnerInfo> ChooseLearner(const TrainOptions& options) {
   return absl::InvalidArgumentError(
       absl::StrCat("learner is '", options.learner(), "', must be one of ",
                    absl::StrJoin(names, ", ")));
+}
+
+bool LearnerUses(const LearnerInfo& learner, const FieldDescriptor& option) {
+  if (option.real_containing_oneof() != nullptr) {
+    return option.number() == learner.options;
+  }
+  const std::string& name = option.name();
+  if (learner.make_labelled == nullptr) return !Contains(kOfLabels, name);
+  if (Contains(kOfTuples, name) || Contains(kReadOfTuples, name)) return false;
+  if (name == "trusted_order") {
+    return Contains(kTrusting, std::string(learner.name));
+  }
+  return learner.name == kMpg ? !Contains(kOfScores, name)
+                              : !Contains(kOfGames, name);
 }
 
 void SetOwnOptions(const LearnerInfo& learner,

@@ -13,6 +13,11 @@ namespace sortition {
 absl::StatusOr<LearnerInfo> ChooseLearner(
     const config::v1::TrainOptions& options);
 
+// Whether `learner` reads the option, a field of TrainOptions; of a group, all
+// its options.
+bool LearnerUses(const LearnerInfo& learner,
+                 const google::protobuf::FieldDescriptor& option);
+
 // Replaces the learner's group in `options` by `own`, which must be of the
 // group's type. Requires a learner that `train` runs.
 void SetOwnOptions(const LearnerInfo& learner,

@@ -13,7 +13,7 @@
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/confidence/clopper_pearson.h"
-#include "trainer/rollout/http_get.h"
+#include "process/http/http_get.h"
 
 namespace sortition {
 namespace {

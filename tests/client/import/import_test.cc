@@ -53,6 +53,47 @@ TEST_F(ImportTest, ADecisionComesBackAsItWas) {
   EXPECT_EQ(data.train[1].log_propensity, 0);
 }
 
+// A double would make 12345678901234567000 of the first, and 1e+06 of others.
+TEST_F(ImportTest, IdsThatAreNumbersKeepTheirDigits) {
+  ASSERT_OK(ImportJson(
+      R"({"id": 12345678901234567890, "unit": 1000000, "features": [[1]], )"
+      R"("action": [0], "propensity": 0.5, "reward": 1}
+{"decision": {"decision_id": -7, "unit_id": 0, "candidate_ids": [1000000, "b"], )"
+      R"("action_kind": "SELECT", "num_candidates": 2, "num_features": 1, )"
+      R"("dense_values": [1, 2], "action": [1], "log_propensity": -1}}
+)"));
+  const auto tuples = ReadAllTuples(imported());
+  ASSERT_EQ(tuples.size(), 2u);
+  EXPECT_EQ(tuples[0].decision().decision_id(), "12345678901234567890");
+  EXPECT_EQ(tuples[0].decision().unit_id(), "1000000");
+  EXPECT_EQ(tuples[1].decision().decision_id(), "-7");
+  EXPECT_EQ(tuples[1].decision().unit_id(), "0");
+  EXPECT_THAT(tuples[1].decision().candidate_ids(),
+              ElementsAre("1000000", "b"));
+}
+
+TEST_F(ImportTest, IdsOfOtherFilesKeepTheirDigits) {
+  ASSERT_OK(
+      ImportText("decision_id,unit_id,chosen,propensity,reward,f0\n"
+                 "1000000,0012,1,0.5,1,7\n12345678901234567890,3,1,0.5,1,7\n",
+                 {"--format=csv"}));
+  auto tuples = ReadAllTuples(imported());
+  ASSERT_EQ(tuples.size(), 2u);
+  EXPECT_EQ(tuples[0].decision().decision_id(), "1000000");
+  EXPECT_EQ(tuples[0].decision().unit_id(), "0012");
+  EXPECT_EQ(tuples[1].decision().decision_id(), "12345678901234567890");
+  std::filesystem::remove_all(imported());
+  ASSERT_OK(ImportText(
+      R"({"_label_cost":-1,"_label_probability":0.5,"_label_Action":2,)"
+      R"("_labelIndex":1,"EventId":1000000,"_unit_id":42,"a":[2,1],)"
+      R"("c":{"_multi":[{"T":{"x":1}},{"T":{"x":2}}]},"p":[0.5,0.5]})",
+      {"--format=dsjson", "--hash_bits=4"}));
+  tuples = ReadAllTuples(imported());
+  ASSERT_EQ(tuples.size(), 1u);
+  EXPECT_EQ(tuples[0].decision().decision_id(), "1000000");
+  EXPECT_EQ(tuples[0].decision().unit_id(), "42");
+}
+
 TEST_F(ImportTest, ShortFormsMayNameUnitsAndAttributes) {
   const std::string head =
       R"({"id": "a", "features": [[1]], "action": [0], "propensity": 0.5, )"

@@ -81,6 +81,51 @@ TEST_F(LogVerifyTest, SaysThatLabelsAreNotVerified) {
                     HasSubstr("2 of labels left out")));
 }
 
+// Nothing is wrong with an imported log, and nothing can be recomputed.
+TEST_F(LogVerifyTest, SaysThatImportedDecisionsAreOfNoPolicyHere) {
+  log::v1::Decision other = Decide(uniform_, false, "other");
+  other.set_log_propensity(-0.125);
+  log::v1::Decision unknown = Decide(select_, false, "unknown");
+  unknown.set_version(99);
+  const auto write = [&](const std::string& options) {
+    SegmentWriter::Options segment;
+    segment.dir = log();
+    segment.name = options.empty() ? "1.seg" : "2.seg";
+    segment.header.set_format_version(1);
+    segment.header.set_kind(log::v1::SegmentHeader::TUPLES);
+    segment.preallocate_bytes = 65536;
+    segment.header.set_incarnation("i");
+    segment.header.set_writer_id("import");
+    segment.header.set_first_sequence(1);
+    segment.header.set_options(options);
+    auto writer = SegmentWriter::Create(segment);
+    ASSERT_OK(writer);
+    for (const log::v1::Decision& decision :
+         {other, unknown, Decide(uniform_, false, "ours")}) {
+      ASSERT_OK((*writer)->Append(Tuple(decision, 1)));
+    }
+    ASSERT_OK((*writer)->Close());
+  };
+  write("format: \"csv\" columns: \"p=prob\"");
+  std::ostringstream out, error;
+  CommandOutput output{out, error};
+  EXPECT_OK(RunLogVerify({}, {log()}, &output));
+  EXPECT_THAT(out.str(),
+              AllOf(HasSubstr("1 decisions verified"), HasSubstr("0 different"),
+                    HasSubstr("2 not a Sortition policy (imported)")));
+  out.str("");
+  config::v1::LogOptions options;
+  options.set_output("json");
+  EXPECT_OK(RunLogVerify(options, {log()}, &output));
+  EXPECT_THAT(out.str(), HasSubstr("\"imported\":2"));
+  // What a sidecar wrote beside it is verified as ever.
+  write("");
+  options.set_model_store(store());
+  const absl::Status status = RunLogVerify(options, {log()}, &output);
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("1.seg"));
+}
+
 TEST_F(LogVerifyTest, AnEmptyLogVerifiesNothing) {
   ASSERT_OK(Write("1", 1, {})->Close());
   std::ostringstream out, error;

@@ -89,6 +89,28 @@ TEST_F(LogPathsTest, AnExistingNameIsNeitherPatternNorList) {
   EXPECT_THAT(SplitLogEntries(At("x,y")), ElementsAre(At("x,y")));
 }
 
+// A list means the same in one argument, in several, and in a mixture of both.
+TEST_F(LogPathsTest, AListMayBeOneEntryOrSeveral) {
+  const auto both = Find({At("a"), At("b")});
+  EXPECT_THAT(both, testing::SizeIs(4));
+  EXPECT_EQ(Find({At("a") + "," + At("b")}), both);
+  EXPECT_EQ(Find({At("a/2*") + "," + At("b"), At("a")}), both);
+  EXPECT_EQ(FindWithLate({At("a") + "," + At("b")}),
+            FindWithLate({At("a"), At("b")}));
+  EXPECT_THAT(FindSegments({At("a") + "," + At("z*")}),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr("'" + At("z*") + "' does not exist")));
+  EXPECT_THAT(FindSegments({","}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("','")));
+}
+
+TEST_F(LogPathsTest, EntriesExpandToNamesInTheirOrder) {
+  const auto expanded = ExpandLogEntries({At("b") + "," + At("a/*-x.seg")});
+  ASSERT_OK(expanded);
+  EXPECT_THAT(*expanded,
+              ElementsAre(At("b"), At("a/2-x.seg"), At("a/4-x.seg")));
+}
+
 class RewardJoinTest : public testing::Test {
  protected:
   RewardJoinTest() {

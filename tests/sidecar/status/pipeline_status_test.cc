@@ -16,6 +16,18 @@ using testing::SizeIs;
 
 using PipelineStatusTest = PipelineTest;
 
+// Without a segment it waits, and the status says for what.
+TEST_F(PipelineStatusTest, SaysThatThereIsNoSpoolYet) {
+  const auto source = SidecarStatusSource::Create(kStartUs);
+  ASSERT_OK_AND_ASSIGN(
+      const auto pipeline,
+      Pipeline::Open(options_, &metrics_, clock_.Get(), nullptr, source.get()));
+  ASSERT_OK(pipeline->Poll(10).status());
+  EXPECT_THAT(source->Json(),
+              testing::AllOf(testing::HasSubstr("no spool yet"),
+                             testing::HasSubstr(options_.spool(0))));
+}
+
 TEST_F(PipelineStatusTest, TellsWorthsAndCounts) {
   WriteSpool(
       options_.spool(0),

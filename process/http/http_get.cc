@@ -1,4 +1,4 @@
-#include "trainer/rollout/http_get.h"
+#include "process/http/http_get.h"
 
 #include <netdb.h>
 #include <sys/socket.h>

@@ -1,0 +1,167 @@
+#include "client/quickstart/folder.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "io/files.h"
+
+namespace sortition {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Says whose folder it is.
+constexpr char kMark[] = ".quickstart";
+constexpr char kScript[] = "start.sh";
+constexpr const char* kDirectories[] = {"models", "spool", "tuples", "run",
+                                        "logs"};
+
+struct FolderFile {
+  std::string name;
+  std::string text;
+};
+
+std::string Quoted(const std::string& text) {
+  return absl::StrCat("\"", absl::CEscape(text), "\"");
+}
+
+std::string Address(int port) {
+  return absl::StrCat("\"127.0.0.1:", port, "\"");
+}
+
+// For a shell.
+std::string ShellQuoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted.push_back(c);
+    }
+  }
+  return quoted + "'";
+}
+
+std::string ServerText(const QuickstartPlan& plan) {
+  return absl::StrCat(
+      "# sortition-server --config=server.textproto; sortition-server --help "
+      "explains each.\n",
+      "listen: ", Address(plan.rpc_port),
+      "\nmetrics_listen: ", Address(plan.metrics_port),
+      "\nhttp { listen: ", Address(plan.http_port),
+      " sidecar: ", Address(plan.sidecar_http_port),
+      " }\nmodel_store: ", Quoted(plan.dir + "/models"),
+      "\nspool { dir: ", Quoted(plan.dir + "/spool"),
+      " }\nfeedback { reward_min: 0 reward_max: 1 }\nport_file: ",
+      Quoted(plan.dir + "/run/server"), "\n");
+}
+
+std::string SidecarText(const QuickstartPlan& plan) {
+  return absl::StrCat(
+      "# sortition-sidecar --config=sidecar.textproto\nspool: ",
+      Quoted(plan.dir + "/spool"), "\ntuples: ", Quoted(plan.dir + "/tuples"),
+      "\nmetrics_listen: ", Address(plan.sidecar_metrics_port),
+      "\nhttp_listen: ", Address(plan.sidecar_http_port),
+      "\njoin {\n  # Feedback that comes later does not count. In production, "
+      "as long as users take.\n  reward_wait_time_seconds: ",
+      plan.reward_wait_time_seconds,
+      "\n  reward_min: 0\n  reward_max: 1\n}\nport_file: ",
+      Quoted(plan.dir + "/run/sidecar"), "\n");
+}
+
+std::string TrainerText(const QuickstartPlan& plan) {
+  return absl::StrCat(
+      "# sortition-trainer train --config=trainer.textproto; sortition-trainer "
+      "train --help=poem\ntuples: ",
+      Quoted(plan.dir + "/tuples"),
+      "\nmodel_store: ", Quoted(plan.dir + "/models"),
+      "\nreward_min: 0\nreward_max: 1\nmemory_mb: 512\nreport: ",
+      Quoted(plan.dir + "/run/report.json"), "\n");
+}
+
+std::vector<FolderFile> Files(const QuickstartPlan& plan) {
+  const std::string dir = ShellQuoted(plan.dir);
+  return {
+      {kServerOptions, ServerText(plan)},
+      {kSidecarOptions, SidecarText(plan)},
+      {kTrainerOptions, TrainerText(plan)},
+      {kRequest,
+       "{\"context\": {\"candidates\": {\"num_features\": 2, \"dense\": "
+       "{\"values\":\n  [0.9, 0.1, 0.2, 0.7, 0.4, 0.4]}}}, \"top_k\": 2}\n"},
+      {kScript, absl::StrCat("#!/bin/sh\n# Starts server, sidecar and training "
+                             "of this folder; Ctrl-C ends them.\nexec "
+                             "sortition quickstart ",
+                             dir, "\n")},
+      {"README.md",
+       absl::StrCat("`sortition quickstart ", dir,
+                    "`, or `start.sh`, runs what the three `*.textproto` say; "
+                    "`logs/` has their output.\n"
+                    "A request: `sortition rank --server=127.0.0.1:",
+                    plan.rpc_port, " --features=", dir,
+                    "/request.json`.\n"
+                    "`models/`, `spool/` and `tuples/` are all that is kept: "
+                    "removed with the folder, everything is forgotten.\n")},
+      {kMark, "Made by sortition quickstart.\n"}};
+}
+
+absl::Status Failure(const std::string& what, const std::error_code& error) {
+  return absl::UnavailableError(absl::StrCat(what, ": ", error.message()));
+}
+
+absl::Status Fill(const std::string& staging, const QuickstartPlan& plan) {
+  std::error_code error;
+  for (const char* name : kDirectories) {
+    fs::create_directory(fs::path(staging) / name, error);
+    if (error) return Failure(absl::StrCat(staging, "/", name), error);
+  }
+  for (const FolderFile& file : Files(plan)) {
+    RETURN_IF_ERROR(
+        WriteFile(absl::StrCat(staging, "/", file.name), file.text));
+  }
+  fs::permissions(
+      fs::path(staging) / kScript,
+      fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+      fs::perm_options::add, error);
+  return error ? Failure(staging, error) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<FolderState> LookAtFolder(const std::string& dir) {
+  std::error_code error;
+  if (!fs::exists(dir, error) && !error) return FolderState::kAbsent;
+  if (fs::exists(fs::path(dir) / kMark, error)) return FolderState::kOwn;
+  if (fs::is_directory(dir, error) && fs::is_empty(dir, error) && !error) {
+    return FolderState::kEmpty;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(dir,
+                   " is there already, must be absent, empty, or a folder that "
+                   "quickstart made"));
+}
+
+absl::Status WriteFolder(const QuickstartPlan& plan) {
+  const std::string staging = absl::StrCat(plan.dir, ".", getpid(), ".new");
+  std::error_code error;
+  fs::create_directories(staging, error);
+  if (error) return Failure(staging, error);
+  absl::Cleanup remover = [&staging] {
+    std::error_code ignored;
+    fs::remove_all(staging, ignored);
+  };
+  RETURN_IF_ERROR(Fill(staging, plan));
+  // An empty directory is replaced.
+  fs::rename(staging, plan.dir, error);
+  if (error) return Failure(plan.dir, error);
+  std::move(remover).Cancel();
+  return absl::OkStatus();
+}
+
+}  // namespace sortition

@@ -1,0 +1,41 @@
+#pragma once
+// When a quickstart trains, and what came of it.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "client/quickstart/child_program.h"
+
+namespace sortition {
+
+// Not thread-safe.
+class TrainingSchedule {
+ public:
+  struct Options {
+    std::string program;       // Path of sortition-trainer.
+    std::string dir;           // The folder.
+    double every_seconds = 0;  // 0: never.
+  };
+
+  explicit TrainingSchedule(Options options) : options_(std::move(options)) {}
+
+  // Begins a training if none runs, there are tuples, and the last one began
+  // long enough before `now_seconds`, of a clock that is never set. Returns a
+  // sentence about one that has ended; empty: none has.
+  absl::StatusOr<std::string> Poll(double now_seconds);
+
+  // Ends the training that runs.
+  void End(double patience_seconds);
+
+ private:
+  const Options options_;
+  std::unique_ptr<ChildProgram> training_;  // Null: none runs.
+  std::optional<double> began_seconds_;     // The last one.
+};
+
+// What it means that a training ended with `exit_code`, for people.
+std::string TrainingText(int exit_code, const std::string& last_line);
+
+}  // namespace sortition

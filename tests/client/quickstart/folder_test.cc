@@ -1,0 +1,143 @@
+// The folder that `quickstart` writes.
+#include "client/quickstart/folder.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "client/quickstart/ports.h"
+#include "client/quickstart/quickstart_command.h"
+#include "gmock/gmock.h"
+#include "io/files.h"
+#include "process/options.h"
+#include "sortition/config/v1/server.pb.h"
+#include "sortition/config/v1/sidecar.pb.h"
+#include "sortition/config/v1/train.pb.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
+
+namespace sortition {
+namespace {
+
+using testing::HasSubstr;
+
+class FolderTest : public testing::Test {
+ protected:
+  QuickstartPlan Plan(const std::string& name) const {
+    return {.dir = dir_ / name,
+            .rpc_port = 1,
+            .metrics_port = 2,
+            .http_port = 3,
+            .sidecar_metrics_port = 4,
+            .sidecar_http_port = 5,
+            .reward_wait_time_seconds = 7};
+  }
+
+  // Reads a file of options of the folder as its program would.
+  template <typename Options>
+  Options Read(const std::string& dir, const char* name) {
+    Options options;
+    CommandLine command_line;
+    EXPECT_OK(ParseOptions({"--config=" + dir + "/" + name}, &options,
+                           &command_line));
+    return options;
+  }
+
+  std::vector<std::string> Names() const {
+    return ListDirectory(dir_ / "").value_or(std::vector<std::string>());
+  }
+
+  const TempDir dir_;
+};
+
+TEST_F(FolderTest, ItsOptionsBelongTogether) {
+  const QuickstartPlan plan = Plan("it's \"new\"");
+  ASSERT_OK(WriteFolder(plan));
+  const auto server = Read<config::v1::ServerOptions>(plan.dir, kServerOptions);
+  const auto sidecar =
+      Read<config::v1::SidecarOptions>(plan.dir, kSidecarOptions);
+  const auto train = Read<config::v1::TrainOptions>(plan.dir, kTrainerOptions);
+  EXPECT_EQ(server.listen(), "127.0.0.1:1");
+  EXPECT_EQ(server.metrics_listen(), "127.0.0.1:2");
+  EXPECT_EQ(server.http().listen(), "127.0.0.1:3");
+  EXPECT_EQ(sidecar.metrics_listen(), "127.0.0.1:4");
+  EXPECT_EQ(server.http().sidecar(), sidecar.http_listen());
+  EXPECT_THAT(sidecar.spool(), testing::ElementsAre(server.spool().dir()));
+  EXPECT_EQ(train.tuples(), sidecar.tuples());
+  EXPECT_EQ(train.model_store(), server.model_store());
+  EXPECT_EQ(sidecar.join().reward_wait_time_seconds(), 7);
+  for (const std::string& path :
+       {server.model_store(), server.spool().dir(), sidecar.tuples()}) {
+    EXPECT_TRUE(std::filesystem::is_directory(path)) << path;
+  }
+  EXPECT_EQ(access((plan.dir + "/start.sh").c_str(), X_OK), 0);
+  // Nothing else is left behind.
+  EXPECT_THAT(Names(), testing::ElementsAre("it's \"new\""));
+}
+
+TEST_F(FolderTest, KnowsItsOwn) {
+  const QuickstartPlan plan = Plan("a");
+  EXPECT_EQ(*LookAtFolder(plan.dir), FolderState::kAbsent);
+  std::filesystem::create_directory(plan.dir);
+  EXPECT_EQ(*LookAtFolder(plan.dir), FolderState::kEmpty);
+  ASSERT_OK(WriteFolder(plan));
+  EXPECT_EQ(*LookAtFolder(plan.dir), FolderState::kOwn);
+}
+
+TEST_F(FolderTest, LeavesFoldersOfOthersAlone) {
+  const QuickstartPlan plan = Plan("a");
+  std::filesystem::create_directory(plan.dir);
+  std::ofstream(plan.dir + "/mine") << "x";
+  EXPECT_THAT(LookAtFolder(plan.dir).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("must be absent, empty")));
+  EXPECT_FALSE(WriteFolder(plan).ok());
+  EXPECT_THAT(*ListDirectory(plan.dir), testing::ElementsAre("mine"));
+  EXPECT_THAT(Names(), testing::ElementsAre("a"));
+  std::ofstream(dir_ / "file") << "x";
+  EXPECT_FALSE(LookAtFolder(dir_ / "file").ok());
+}
+
+TEST_F(FolderTest, TheCommandWritesOnceAndKeepsChanges) {
+  config::v1::QuickstartOptions options;
+  options.set_write_only(true);
+  options.set_free_ports(true);
+  std::ostringstream out, error;
+  CommandOutput output{out, error};
+  const std::string dir = dir_ / "new/er";
+  ASSERT_OK(RunQuickstart(options, {dir + "/"}, &output));
+  EXPECT_EQ(out.str(), dir + " written\n");
+  const std::string changed = dir + "/" + kServerOptions;
+  std::ofstream(changed) << "# changed";
+  out.str("");
+  ASSERT_OK(RunQuickstart(options, {dir}, &output));
+  EXPECT_THAT(out.str(), HasSubstr("used as it is"));
+  EXPECT_EQ(*ReadFile(changed), "# changed");
+}
+
+TEST(FreePortsTest, AnswersWithTheWantedPortOnlyIfItIsFree) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(fd, 1), 0);
+  ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const int taken = ntohs(address.sin_port);
+  const auto ports = FreePorts({taken, 0, 0});
+  ASSERT_OK(ports);
+  EXPECT_EQ(std::set<int>(ports->begin(), ports->end()).size(), 3u);
+  EXPECT_THAT(*ports, testing::Not(testing::Contains(taken)));
+  close(fd);
+  EXPECT_THAT(*FreePorts({taken}), testing::ElementsAre(taken));
+}
+
+}  // namespace
+}  // namespace sortition

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Runs the commands of README.md's section "First request" as they are printed.
+
+usage: readme_commands.py SOURCES BINARIES
+
+Only the paths of the store are changed. The ports are those of the README: a network
+namespace of its own keeps them apart from everybody else's. `train` is left out: it
+needs a log that only comes with time.
+"""
+import fcntl
+import os
+import pathlib
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+SIOCGIFFLAGS = 0x8913
+SIOCSIFFLAGS = 0x8914
+IFF_UP = 1
+
+
+def commands(readme: str) -> str:
+    """Returns the blocks of commands of the section, one after the other."""
+    section = readme.split("\n## First request\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"^```\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    lines = [line for line in "".join(blocks).splitlines() if "sortition-trainer train" not in line]
+    return "\n".join(lines)
+
+
+def raise_loopback() -> None:
+    """Makes 127.0.0.1 of this namespace reachable."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        request = struct.pack("16sh14x", b"lo", 0)
+        (flags,) = struct.unpack("16xh14x", fcntl.ioctl(any_socket, SIOCGIFFLAGS, request))
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP))
+
+
+def script(sources: pathlib.Path, binaries: pathlib.Path, folder: str) -> str:
+    """Returns a script that waits for the server after it has started it."""
+    text = commands((sources / "README.md").read_text(encoding="utf-8"))
+    text = text.replace("$PWD/build/release/bin", str(binaries))
+    text = text.replace("/tmp/sortition", folder + "/sortition")
+    ready = "for i in $(seq 600); do curl -sf localhost:8503/readyz >/dev/null && break; sleep 0.1; done\n"
+    text = text.replace("\nprintf ", "\n" + ready + "printf ", 1)
+    return "set -eux\ntrap 'kill $(jobs -p); wait' EXIT\n" + text + "\n"
+
+
+def main() -> int:
+    sources, binaries = (pathlib.Path(argument) for argument in sys.argv[1:3])
+    if shutil.which("curl") is None:
+        print("skipped: no curl")
+        return 0
+    if "--inside" not in sys.argv:
+        # A namespace of one's own may be forbidden, as in some containers.
+        probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
+        if probe.returncode != 0:
+            print("skipped: no network namespace:", probe.stderr.decode().strip())
+            return 0
+        return subprocess.run(
+            ["unshare", "--net", sys.executable, *sys.argv, "--inside"], check=False
+        ).returncode
+    raise_loopback()
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run(
+            ["bash", "-c", script(sources, binaries, folder)],
+            cwd=sources,
+            env={**os.environ, "PATH": f"{binaries}:/usr/bin:/bin"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=240,
+            check=False,
+        )
+    output = run.stdout.decode()
+    print(output)
+    if run.returncode != 0:
+        print(f"a command ended with status {run.returncode}")
+        return 1
+    # The answer over HTTP, the record of the decision, and the fitted version.
+    for wanted in ('"order"', '"decision_id":"first"', "version 1: logistic regression"):
+        if wanted not in output.replace('": "', '":"'):
+            print(f"'{wanted}' is missing from the output")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
