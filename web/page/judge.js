@@ -57,7 +57,7 @@ export function joining(status) {
       {level: 'none', title: 'No sidecar shown', text: 'Rewards come from a sidecar: name it in the ' +
           'option http.sidecar.'};
   }
-  if (sidecar.problem) return {level: 'bad', title: 'Joining stopped', text: sidecar.problem};
+  if (sidecar.problem) return {level: 'bad', title: 'Not joining', text: sidecar.problem};
   const lag = toCount(sidecar.lag_bytes);
   const tuples = counted(toCount(sidecar.tuples), 'tuple');
   if (lag > largeLag) {
