@@ -20,13 +20,14 @@ struct CompactResult {
   uint64_t segments_written = 0;
 };
 
-// Writes all tuples in the segments that `entries` name (FindSegments()) to `options.out`, each once, byte
-// for byte, sorted; other records come first, in the order in which they were
-// read. The new segments are as old as the newest of the others.
-// Either all of the new segments are there at the end, or none. The old ones
-// are not changed. FailedPrecondition if a sidecar works on one of the directories, if
-// there are segments that are no tuple segments, or if they were joined in
-// different ways. DataLoss for damaged records, unless they may be left out.
+// Writes all tuples in the segments that `entries` name (FindSegments()) to
+// `options.out`, each once, byte for byte, sorted; other records come first, in
+// the order in which they were read. The new segments are as old as the newest
+// of the others. Either all of the new segments are there at the end, or none.
+// The old ones are not changed. FailedPrecondition if a sidecar works on one of
+// the directories, if there are segments that are no tuple segments, or if they
+// were joined in different ways. DataLoss for damaged records, unless they may
+// be left out.
 absl::StatusOr<CompactResult> CompactLog(
     const config::v1::LogCompactOptions& options,
     const std::vector<std::string>& entries);

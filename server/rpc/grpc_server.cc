@@ -19,23 +19,11 @@
 #include "server/rpc/health_watch_call.h"
 #include "server/rpc/listener.h"
 #include "server/rpc/rank_stream_call.h"
+#include "server/rpc/raw_stubs.h"
 #include "server/rpc/rpc_call.h"
-#include "sortition/v1/models.grpc.pb.h"
-#include "sortition/v1/ranking.grpc.pb.h"
 
 namespace sortition {
 namespace {
-
-using ReportStub = v1::Ranking::WithRawMethod_ReportShown<
-    v1::Ranking::WithRawMethod_ReportFeedback<v1::Ranking::Service>>;
-using RankingStub =
-    v1::Ranking::WithRawMethod_Rank<v1::Ranking::WithRawMethod_Select<
-        v1::Ranking::WithRawMethod_Label<v1::Ranking::WithRawMethod_Aggregate<
-            v1::Ranking::WithRawMethod_RankStream<ReportStub>>>>>;
-using ModelsStub = v1::Models::WithRawMethod_ListModels<
-    v1::Models::WithRawMethod_DescribeModel<
-        v1::Models::WithRawMethod_ChangeServing<
-            v1::Models::WithRawMethod_ReloadModels<v1::Models::Service>>>>;
 
 // How many calls can come to one queue at once without a detour through gRPC's
 // own list of unmatched calls.
