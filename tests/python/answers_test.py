@@ -118,7 +118,7 @@ class AnswersTest(ProcessTest):
 
     def test_a_deadline_ends_a_call_that_is_not_answered(self) -> None:
         self.ranker.rank(self.matrix)
-        self.process.signal(signal.SIGSTOP)
+        self.process.pause()
         try:
             with self.assertRaisesRegex(sortition.CallError, "DEADLINE_EXCEEDED"):
                 self.ranker.rank(self.matrix, deadline=0.2)
@@ -135,7 +135,7 @@ class AnswersTest(ProcessTest):
             except sortition.CallError as error:
                 codes.append(error.code)
 
-        self.process.signal(signal.SIGSTOP)
+        self.process.pause()
         thread = threading.Thread(target=call)
         thread.start()
         begin = time.monotonic()
@@ -162,7 +162,7 @@ class AnswersTest(ProcessTest):
         async def ask() -> None:
             async with sortition.AsyncRanker(self.address, deadline=60) as ranker:
                 await ranker.rank(self.matrix)
-                self.process.signal(signal.SIGSTOP)
+                self.process.pause()
                 tasks = [asyncio.create_task(ranker.rank(self.matrix)) for _ in range(50)]
                 stays = asyncio.create_task(ranker.rank(self.matrix, decision_id="stays"))
                 done, _ = await asyncio.wait(tasks, timeout=0.1)

@@ -52,6 +52,16 @@ class Process:
     def signal(self, number: int) -> None:
         self._child.send_signal(number)
 
+    def pause(self) -> None:
+        """Stops it where it is; returns when each of its threads has stopped."""
+        self.signal(signal.SIGSTOP)
+        threads = pathlib.Path(f"/proc/{self._child.pid}/task")
+
+        def has_stopped(thread: pathlib.Path) -> bool:
+            return (thread / "stat").read_text().rpartition(") ")[2].startswith("T")
+
+        wait_until(lambda: all(map(has_stopped, threads.iterdir())), "every thread stops")
+
     def stop(self) -> None:
         """Drains it, and waits for its end."""
         if self._child is not None and self._child.poll() is None:

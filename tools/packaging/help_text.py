@@ -8,7 +8,7 @@ from pathlib import Path
 # "  --name=VALUE   text", "  --[no-]name   text", or without text on that line.
 OPTION = re.compile(r"^  (--(\[no-\])?([a-z0-9_.]+)(?:=(\S+))?)(?:\s+(.*))?$")
 # "  models list     What it does", in a program's list of commands.
-COMMAND = re.compile(r"^  ([a-z]+(?: [a-z]+)?)(?: [A-Z]\S*(?: [A-Z]\S*)*)?\s+([A-Z].*)$")
+COMMAND = re.compile(r"^  ([a-z]+(?: [a-z]+)?)(?: \[?[A-Z]\S*(?: [A-Z]\S*)*)?\s+([A-Z].*)$")
 CONTINUED = " " * 10
 
 
@@ -86,6 +86,8 @@ def commands(text: str) -> dict[str, str]:
 
 
 def ask(program: Path, *arguments: str) -> str:
-    """What the program prints for the arguments and --help. Raises CalledProcessError."""
-    command = [str(program), *arguments, "--help"]
+    """What the program prints for the arguments and --help, whole. Raises CalledProcessError."""
+    # Of train, --help shows what its learners have in common.
+    whole = "--help=all" if arguments == ("train",) else "--help"
+    command = [str(program), *arguments, whole]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
