@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "process/threads.h"
 #include "tests/testing/http_client.h"
 
 namespace sortition {
@@ -46,7 +47,11 @@ bool IsClosed(int fd) {
 
 HttpCalls::HttpCalls(int port, const Options& options) {
   for (int i = 0; i < options.threads; ++i) {
-    threads_.emplace_back([this, port, options] { Run(port, options); });
+    threads_.emplace_back([this, port, options] {
+      // Callers are on other machines.
+      YieldToOtherThreads();
+      Run(port, options);
+    });
   }
 }
 
@@ -87,7 +92,10 @@ absl::Status HttpLoiterers::RaiseLimit(int count) {
 }
 
 HttpLoiterers::HttpLoiterers(int port, int count)
-    : thread_([this, port, count] { Run(port, count); }) {}
+    : thread_([this, port, count] {
+        YieldToOtherThreads();
+        Run(port, count);
+      }) {}
 
 HttpLoiterers::~HttpLoiterers() {
   is_over_ = true;
