@@ -8,7 +8,7 @@
 
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "server/rpc/call_queue.h"
-#include "server/rpc/connection_table.h"
+#include "server/rpc/connections/connection_table.h"
 #include "server/rpc/health_service.h"
 
 namespace sortition {

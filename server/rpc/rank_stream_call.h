@@ -21,7 +21,7 @@
 #include "server/admission/waiting_calls.h"
 #include "server/decisions/ranking_service.h"
 #include "server/rpc/call_queue.h"
-#include "server/rpc/connection_table.h"
+#include "server/rpc/connections/connection_table.h"
 #include "server/rpc/request_in_work.h"
 #include "sortition/v1/ranking.pb.h"
 

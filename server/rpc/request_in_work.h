@@ -26,7 +26,7 @@
 #include "server/decisions/decision_scratch.h"
 #include "server/identity/authorizer.h"
 #include "server/rpc/call_queue.h"
-#include "server/rpc/connection_table.h"
+#include "server/rpc/connections/connection_table.h"
 #include "server/rpc/drain_state.h"
 #include "server/rpc/request_log.h"
 #include "server/rpc/rpc_metrics.h"

@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "process/metrics.h"
-#include "server/rpc/connection_table.h"
+#include "server/rpc/connections/connection_table.h"
 
 namespace sortition {
 

@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "server/admission/admission.h"
-#include "server/rpc/connection_table.h"
+#include "server/rpc/connections/connection_table.h"
 
 namespace sortition {
 namespace {
