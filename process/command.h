@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
-#include "process/options.h"
+#include "process/options/options.h"
 
 namespace sortition {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/strip.h"
 #include "core/learners/learners.h"
 #include "process/command.h"
-#include "process/options_help.h"
+#include "process/options/options_help.h"
 #include "sortition/config/v1/train.pb.h"
 #include "trainer/command_help.h"
 #include "trainer/labelled/learner_choice.h"

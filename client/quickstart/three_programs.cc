@@ -11,7 +11,7 @@
 #include "client/quickstart/folder.h"
 #include "client/quickstart/training_schedule.h"
 #include "core/base/status_macros.h"
-#include "process/options.h"
+#include "process/options/options.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/config/v1/sidecar.pb.h"
 

@@ -1,4 +1,4 @@
-#include "process/option_fields.h"
+#include "process/options/option_fields.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "process/units.h"
+#include "process/options/units.h"
 
 namespace sortition::internal {
 namespace {

@@ -1,4 +1,4 @@
-#include "process/options.h"
+#include "process/options/options.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -19,8 +19,8 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
-#include "process/option_fields.h"
-#include "process/units.h"
+#include "process/options/option_fields.h"
+#include "process/options/units.h"
 
 namespace sortition {
 namespace {

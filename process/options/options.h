@@ -21,11 +21,12 @@ struct CommandLine {
 // --path.to.field value; --flag and --no-flag for booleans; repeated fields
 // append, as do texts that are lists separated by commas, and together replace
 // what the file says; numbers also as a comma list; sizes and durations also
-// with units, process/units.h; a sub-message's field may go by the end of its
-// path where no other ends so, as in --server for --client.server). Then checks
-// ranges and required fields (not with --help). InvalidArgument names flag,
-// value and permitted range; for an unknown flag, the nearest known one; for an
-// ambiguous one, all that it could be. Of a oneof, only one member may be set.
+// with units, process/options/units.h; a sub-message's field may go by the end
+// of its path where no other ends so, as in --server for --client.server). Then
+// checks ranges and required fields (not with --help). InvalidArgument names
+// flag, value and permitted range; for an unknown flag, the nearest known one;
+// for an ambiguous one, all that it could be. Of a oneof, only one member may
+// be set.
 absl::Status ParseOptions(const std::vector<std::string>& arguments,
                           google::protobuf::Message* options,
                           CommandLine* command_line);

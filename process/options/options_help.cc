@@ -1,4 +1,4 @@
-#include "process/options_help.h"
+#include "process/options/options_help.h"
 
 #include <algorithm>
 #include <string>
@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "process/options.h"
-#include "process/units.h"
+#include "process/options/options.h"
+#include "process/options/units.h"
 
 namespace sortition {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "google/protobuf/descriptor.h"
-#include "process/option_fields.h"
+#include "process/options/option_fields.h"
 
 namespace sortition {
 

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "process/option_fields.h"
-#include "process/options.h"
+#include "process/options/option_fields.h"
+#include "process/options/options.h"
 
 namespace sortition {
 namespace {

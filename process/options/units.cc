@@ -1,4 +1,4 @@
-#include "process/units.h"
+#include "process/options/units.h"
 
 #include <cmath>
 #include <limits>

@@ -7,7 +7,7 @@
 #include "core/base/status_macros.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "process/log.h"
-#include "process/options.h"
+#include "process/options/options.h"
 
 namespace sortition {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "process/command.h"
 #include "process/log.h"
-#include "process/options.h"
+#include "process/options/options.h"
 #include "process/version.h"
 
 namespace sortition {

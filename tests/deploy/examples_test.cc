@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "process/metrics.h"
-#include "process/options.h"
+#include "process/options/options.h"
 #include "server/identity/identity.h"
 #include "server/identity/tokens.h"
 #include "sortition/config/v1/rollout.pb.h"

@@ -1,4 +1,4 @@
-#include "process/options.h"
+#include "process/options/options.h"
 
 #include <fstream>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "process/units.h"
+#include "process/options/units.h"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "process/options.h"
+#include "process/options/options.h"
 #include "sortition/config/v1/server.pb.h"
 #include "tests/testing/status_matchers.h"
 

@@ -11,7 +11,7 @@
 #include "core/base/status_macros.h"
 #include "core/metrics/ranking_metrics.h"
 #include "io/scorers/tree_models.h"
-#include "process/options.h"
+#include "process/options/options.h"
 #include "trainer/trees/xgboost_booster.h"
 
 namespace sortition {

@@ -15,7 +15,7 @@
 #include "client/quickstart/quickstart_command.h"
 #include "gmock/gmock.h"
 #include "io/files.h"
-#include "process/options.h"
+#include "process/options/options.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/config/v1/train.pb.h"

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
-#include "process/options.h"
+#include "process/options/options.h"
 #include "sortition/config/v1/server.pb.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"

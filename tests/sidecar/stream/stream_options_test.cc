@@ -3,7 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "process/options.h"
+#include "process/options/options.h"
 #include "sidecar/run_stream.h"
 #include "tests/testing/status_matchers.h"
 
