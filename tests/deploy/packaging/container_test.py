@@ -132,6 +132,17 @@ class LearnTest(Scripts):
         self.end(process)
         self.assertEqual(self.asked()[-1], "ended")
 
+    def test_asks_again_where_a_signal_was_lost(self) -> None:
+        (self.folder / "tuples/a.seg").touch()
+        # Hears the second signal only, as a child does that the first one met before its exec.
+        (self.folder / "behave").write_text(
+            f"trap 'lost=$(( ${{lost:-0}} + 1 )); [ $lost -lt 2 ] || exit 0' TERM\n"
+            f"echo begun >>{self.calls}\nsleep 3600 & while true; do wait; done\n"
+        )
+        process = self.learn()
+        self.assertTrue(wait_for(lambda: "begun" in self.asked()))
+        self.end(process)
+
 
 class HealthTest(Scripts):
     """In a process and network namespace of its own: the script looks at all processes."""
