@@ -25,7 +25,8 @@ for tool in cmake dpkg-shlibdeps /usr/bin/python3; do
 done
 
 # The time of everything is that of the newest commit.
-export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
 export TZ=UTC LC_ALL=C.UTF-8
 umask 022
 version=$(sed -n 's/^project(sortition VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
