@@ -93,7 +93,7 @@ MAY_INCLUDE = {
     "server/http": ["core/base", "process", "process/http", "server/decisions",
                     "server/identity", "web"],
     "server/status": ["core/base", "io", "io/models", "io/spool", "process",
-                      "process/status", "server/models", "server/shadows"],
+                      "process/http", "process/status", "server/models", "server/shadows"],
     "server": ["core/base", "io/*", "process", "process/service", "server/*"],
     "sidecar/join": ["core/base"],
     "sidecar/spools": ["core/base", "io", "io/segments", "io/spool", "process",
