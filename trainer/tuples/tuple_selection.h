@@ -24,7 +24,8 @@ class TupleSelection {
  public:
   // `options` must outlive it. Reads the times of the whole log if `since` or
   // `until` is an age. InvalidArgument if these, `versions`, `decay` or `parts`
-  // are malformed.
+  // are malformed; FailedPrecondition if no decision has the time from which an
+  // age counts back.
   static absl::StatusOr<TupleSelection> Create(
       const config::v1::TrainOptions& options, const TupleLog& log);
 

@@ -54,8 +54,9 @@ TEST(TimeRangeTest, NamesWhatIsWrong) {
   }
   EXPECT_THAT(ParseTimeRange("", "0d", kNewest),
               StatusIs(kInvalid, HasSubstr("until is '0d', must be a number")));
-  EXPECT_THAT(ParseTimeRange("7d", "", 0),
-              StatusIs(kInvalid, HasSubstr("has a time")));
+  EXPECT_THAT(
+      ParseTimeRange("7d", "", 0),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has a time")));
   EXPECT_THAT(ParseTimeRange("1d", "1d", kNewest),
               StatusIs(kInvalid, HasSubstr("must be after since, '1d'")));
   EXPECT_THAT(ParseAge("decay", "40000d"),

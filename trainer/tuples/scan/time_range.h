@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -51,10 +52,14 @@ absl::StatusOr<int64_t> ParseAge(absl::string_view option,
                                  absl::string_view text);
 
 // Both ends are RFC 3339, a date (its beginning, UTC), an age before
-// `newest_us`, or empty for none. InvalidArgument if one is none of these, if
-// an age is given and `newest_us` is 0, unknown, or if the range is empty.
+// `newest_us`, or empty for none. InvalidArgument if one is none of these, or
+// if the range is empty; FailedPrecondition if an age is given and `newest_us`
+// is 0, unknown.
 absl::StatusOr<TimeRange> ParseTimeRange(absl::string_view since,
                                          absl::string_view until,
                                          int64_t newest_us);
+
+// Returns what was asked for: "since = '7d', until = ''".
+std::string TimesText(absl::string_view since, absl::string_view until);
 
 }  // namespace sortition
