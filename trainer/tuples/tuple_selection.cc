@@ -47,8 +47,8 @@ absl::Status NothingToCountFrom(const config::v1::TrainOptions& options,
 
 }  // namespace
 
-absl::StatusOr<TupleSelection> TupleSelection::Create(
-    const config::v1::TrainOptions& options, const TupleLog& log) {
+absl::StatusOr<TupleSelection> TupleSelection::Parse(
+    const config::v1::TrainOptions& options) {
   TupleSelection selection(options);
   ASSIGN_OR_RETURN(selection.versions_, ParseVersions(options.versions()));
   selection.by_time_ = options.parts() == "time";
@@ -60,6 +60,17 @@ absl::StatusOr<TupleSelection> TupleSelection::Create(
     ASSIGN_OR_RETURN(selection.half_life_us_,
                      ParseAge("decay", options.decay()));
   }
+  return selection;
+}
+
+absl::Status TupleSelection::Validate(const config::v1::TrainOptions& options) {
+  RETURN_IF_ERROR(Parse(options).status());
+  return ValidateTimes(options.since(), options.until());
+}
+
+absl::StatusOr<TupleSelection> TupleSelection::Create(
+    const config::v1::TrainOptions& options, const TupleLog& log) {
+  ASSIGN_OR_RETURN(TupleSelection selection, Parse(options));
   NewestTime newest;
   TupleCounts found;
   if (IsAge(options.since()) || IsAge(options.until())) {

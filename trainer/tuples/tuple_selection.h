@@ -29,6 +29,9 @@ class TupleSelection {
   static absl::StatusOr<TupleSelection> Create(
       const config::v1::TrainOptions& options, const TupleLog& log);
 
+  // InvalidArgument as Create(), of what needs no log.
+  static absl::Status Validate(const config::v1::TrainOptions& options);
+
   // Returns why a decision is left out regardless of its content, or nothing.
   std::optional<LeftOutReason> ReasonToSkip(
       const log::v1::Decision& decision) const;
@@ -51,6 +54,10 @@ class TupleSelection {
  private:
   explicit TupleSelection(const config::v1::TrainOptions& options)
       : options_(&options) {}
+
+  // Returns a selection of all times.
+  static absl::StatusOr<TupleSelection> Parse(
+      const config::v1::TrainOptions& options);
 
   const config::v1::TrainOptions* options_;
   std::set<uint64_t> versions_;  // Empty: all.

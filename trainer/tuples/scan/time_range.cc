@@ -114,6 +114,14 @@ absl::StatusOr<TimeRange> ParseTimeRange(absl::string_view since,
   return range;
 }
 
+absl::Status ValidateTimes(absl::string_view since, absl::string_view until) {
+  const int64_t any = absl::ToUnixMicros(absl::Now());
+  RETURN_IF_ERROR(ParseTimeRange(since, "", any).status());
+  RETURN_IF_ERROR(ParseTimeRange("", until, any).status());
+  if (IsAge(since) != IsAge(until)) return absl::OkStatus();
+  return ParseTimeRange(since, until, any).status();
+}
+
 std::string TimesText(absl::string_view since, absl::string_view until) {
   return absl::StrCat("since = '", since, "', until = '", until, "'");
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -58,6 +59,10 @@ absl::StatusOr<int64_t> ParseAge(absl::string_view option,
 absl::StatusOr<TimeRange> ParseTimeRange(absl::string_view since,
                                          absl::string_view until,
                                          int64_t newest_us);
+
+// InvalidArgument as ParseTimeRange(), of what is wrong whatever the newest
+// decision is.
+absl::Status ValidateTimes(absl::string_view since, absl::string_view until);
 
 // Returns what was asked for: "since = '7d', until = ''".
 std::string TimesText(absl::string_view since, absl::string_view until);
