@@ -40,7 +40,8 @@ std::string CommandHelp(const Program& program, const Command& command) {
       command.positional.empty() ? "" : " ", command.positional,
       " [--config=FILE] [--FLAG=VALUE …]\n\n",
       command.help.empty() ? command.summary + "\n" : command.help, "\n",
-      OptionsHelp(command.options));
+      OptionsHelp(command.options),
+      command.check == nullptr ? "" : absl::StrCat("\n", kCheckConfigHelp));
 }
 
 // One line per command whose name begins with `group` (empty: all).
@@ -133,6 +134,20 @@ absl::Status CheckChoice(absl::string_view flag, absl::string_view value,
                                  absl::StrJoin(permitted, " or ")));
 }
 
+bool TakeFlag(const std::string& flag, std::vector<std::string>* arguments) {
+  const auto end = std::find(arguments->begin(), arguments->end(), "--");
+  const auto rest = std::remove(arguments->begin(), end, flag);
+  const bool found = rest != end;
+  arguments->erase(rest, end);
+  return found;
+}
+
+int PrintFindings(const std::vector<std::string>& findings, std::ostream* out) {
+  for (const std::string& finding : findings) *out << finding << "\n";
+  out->flush();
+  return findings.empty() ? kExitOk : kExitUsage;
+}
+
 absl::Status ParseCommand(const std::vector<std::string>& arguments,
                           absl::string_view positional,
                           google::protobuf::Message* options,
@@ -161,11 +176,14 @@ int RunCommand(const Program& program,
   }
   const Command* command = FindCommand(program.commands, arguments);
   if (command == nullptr) return RunNoCommand(program, arguments, output);
-  const std::vector<std::string> rest(
+  std::vector<std::string> rest(
       arguments.begin() + WordsOf(command->name).size(), arguments.end());
   if (AsksForHelp(rest)) {
     output->out << CommandHelp(program, *command);
     return kExitOk;
+  }
+  if (command->check != nullptr && TakeFlag("--check_config", &rest)) {
+    return PrintFindings(command->check(rest), &output->out);
   }
   const absl::Status status = command->run(rest, output);
   output->out.flush();

@@ -30,6 +30,14 @@ inline constexpr int kExitGateSaysNo = 3;  // `train`: nothing was published.
 // What --help says of those that every program has.
 inline constexpr char kExitCodes[] = "0 done, 1 failed, 2 called wrongly";
 
+// What --help says of the flag, where there is one.
+inline constexpr char kCheckConfigHelp[] =
+    "  --check_config                Check options, files and directories, "
+    "print\n"
+    "                                one line per finding, change nothing; "
+    "exit\n"
+    "                                code 2 if there are any\n";
+
 struct Command {
   std::string name;  // One or two words, as in "log stats".
   // Arguments that are no flags, as in "DIR"; or "". "[DIR]" may be left out;
@@ -43,6 +51,11 @@ struct Command {
                              CommandOutput* output)>
       run;
   std::string help;  // Printed by --help before the options; "": `summary`.
+  // Returns what would keep the command from beginning, one line each, for
+  // --check_config; null: it has no such flag.
+  std::function<std::vector<std::string>(
+      const std::vector<std::string>& arguments)>
+      check = nullptr;
 };
 
 struct Program {
@@ -60,6 +73,12 @@ bool IsUsageError(const absl::Status& status);
 absl::Status CheckChoice(absl::string_view flag, absl::string_view value,
                          const std::vector<std::string>& permitted);
 
+// Removes the flag from those before "--"; returns whether it was there.
+bool TakeFlag(const std::string& flag, std::vector<std::string>* arguments);
+
+// Prints a line for each finding of --check_config; returns the exit code.
+int PrintFindings(const std::vector<std::string>& findings, std::ostream* out);
+
 // Parses into `options`. Usage error where a flag is bad or the number of
 // positional arguments is not what Command.positional says.
 absl::Status ParseCommand(const std::vector<std::string>& arguments,
@@ -73,23 +92,40 @@ using CommandFunction = absl::Status (*)(
     CommandOutput* output);
 
 template <typename Options>
+using CheckFunction = std::vector<std::string> (*)(const Options& options);
+
+template <typename Options>
 Command MakeCommand(const std::string& name, const std::string& positional,
                     const std::string& summary, CommandFunction<Options> run,
-                    const std::string& help = "") {
-  return {name,
-          positional,
-          summary,
-          Options::descriptor(),
-          [run, positional](const std::vector<std::string>& arguments,
-                            CommandOutput* output) {
-            Options options;
-            CommandLine command_line;
-            absl::Status status =
-                ParseCommand(arguments, positional, &options, &command_line);
-            return status.ok() ? run(options, command_line.positional, output)
-                               : status;
-          },
-          help};
+                    const std::string& help = "",
+                    CheckFunction<Options> check = nullptr) {
+  Command command = {
+      name,
+      positional,
+      summary,
+      Options::descriptor(),
+      [run, positional](const std::vector<std::string>& arguments,
+                        CommandOutput* output) {
+        Options options;
+        CommandLine command_line;
+        const absl::Status status =
+            ParseCommand(arguments, positional, &options, &command_line);
+        return status.ok() ? run(options, command_line.positional, output)
+                           : status;
+      },
+      help};
+  if (check == nullptr) return command;
+  command.check = [check,
+                   positional](const std::vector<std::string>& arguments) {
+    Options options;
+    CommandLine command_line;
+    const absl::Status status =
+        ParseCommand(arguments, positional, &options, &command_line);
+    return status.ok()
+               ? check(options)
+               : std::vector<std::string>{std::string(status.message())};
+  };
+  return command;
 }
 
 // Finds the command that `arguments` (without program name) begin with, and

@@ -80,12 +80,13 @@ std::string ShortHelp() {
   return absl::StrCat(kUsage, kShort, LearnerTable(LearnersListed::kOfTrain),
                       "\nCommon options:\n",
                       OptionEntries(TrainOptions::descriptor(), is_common),
-                      kMore);
+                      "\n", kCheckConfigHelp, kMore);
 }
 
 std::string FullHelp() {
   return absl::StrCat(kUsage, TrainHelp(), "\n",
-                      OptionsHelp(TrainOptions::descriptor()));
+                      OptionsHelp(TrainOptions::descriptor()), "\n",
+                      kCheckConfigHelp);
 }
 
 std::string LearnerHelp(const LearnerInfo& learner) {
@@ -96,11 +97,12 @@ std::string LearnerHelp(const LearnerInfo& learner) {
   const auto is_shared = [&](const internal::OptionField& option) {
     return !is_own(option) && LearnerUses(learner, *option.path.front());
   };
-  return absl::StrCat(
-      kUsage, "Learner ", learner.name, ", from ", learner.data, ": ",
-      learner.help, ".\n", OptionEntries(descriptor, is_own),
-      "\nOptions that other learners have, too:\n",
-      OptionEntries(descriptor, is_shared), OptionsHelpEnd(descriptor));
+  return absl::StrCat(kUsage, "Learner ", learner.name, ", from ", learner.data,
+                      ": ", learner.help, ".\n",
+                      OptionEntries(descriptor, is_own),
+                      "\nOptions that other learners have, too:\n",
+                      OptionEntries(descriptor, is_shared),
+                      OptionsHelpEnd(descriptor), "\n", kCheckConfigHelp);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
+#include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
 namespace {
@@ -68,7 +69,11 @@ absl::Status CheckLearnable(const TrainOptions& options,
   const size_t train = data.num_train();
   const size_t validation = data.num_validation();
   const size_t test = data.num_test();
-  const std::string left_out = data.counts().DescribeExclusions();
+  std::string left_out = data.counts().DescribeExclusions();
+  if (!options.since().empty() || !options.until().empty()) {
+    absl::StrAppend(&left_out, "; ",
+                    TimesText(options.since(), options.until()));
+  }
   if (train + validation + test == 0) {
     return absl::FailedPreconditionError(
         absl::StrCat("no tuple of model '", options.model(), "' in ",
