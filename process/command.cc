@@ -14,6 +14,7 @@ namespace sortition {
 namespace {
 
 constexpr char kUsagePayload[] = "sortition.usage";
+constexpr char kNotYetPayload[] = "sortition.not_yet";
 
 std::vector<absl::string_view> WordsOf(absl::string_view text) {
   return absl::StrSplit(text, ' ', absl::SkipEmpty());
@@ -124,6 +125,16 @@ bool IsUsageError(const absl::Status& status) {
   return status.GetPayload(kUsagePayload).has_value();
 }
 
+absl::Status NotYetError(absl::string_view message) {
+  absl::Status status = absl::FailedPreconditionError(message);
+  status.SetPayload(kNotYetPayload, absl::Cord());
+  return status;
+}
+
+bool IsNotYetError(const absl::Status& status) {
+  return status.GetPayload(kNotYetPayload).has_value();
+}
+
 absl::Status CheckChoice(absl::string_view flag, absl::string_view value,
                          const std::vector<std::string>& permitted) {
   if (std::any_of(permitted.begin(), permitted.end(),
@@ -195,7 +206,7 @@ int RunCommand(const Program& program,
   }
   output->error << absl::StatusCodeToString(status.code()) << ": "
                 << status.message() << "\n";
-  return kExitError;
+  return IsNotYetError(status) ? kExitNotYet : kExitError;
 }
 
 }  // namespace sortition

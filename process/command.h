@@ -26,6 +26,7 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitError = 1;  // What was asked for did not work.
 inline constexpr int kExitUsage = 2;  // A wrong option, argument or command.
 inline constexpr int kExitGateSaysNo = 3;  // `train`: nothing was published.
+inline constexpr int kExitNotYet = 4;  // As it is now, there is nothing to do.
 
 // What --help says of those that every program has.
 inline constexpr char kExitCodes[] = "0 done, 1 failed, 2 called wrongly";
@@ -46,7 +47,8 @@ struct Command {
   std::string summary;  // One line.
   const google::protobuf::Descriptor* options = nullptr;
   // Parses the arguments behind the name, then runs. A status that
-  // IsUsageError() exits with kExitUsage, any other error with kExitError.
+  // IsUsageError() exits with kExitUsage, one that IsNotYetError() with
+  // kExitNotYet, any other error with kExitError.
   std::function<absl::Status(const std::vector<std::string>& arguments,
                              CommandOutput* output)>
       run;
@@ -68,6 +70,11 @@ struct Program {
 // An error of how the command was called.
 absl::Status UsageError(absl::string_view message);
 bool IsUsageError(const absl::Status& status);
+
+// FailedPrecondition that time alone may mend: who calls again and again, as a
+// timer does, should not count it as a failure.
+absl::Status NotYetError(absl::string_view message);
+bool IsNotYetError(const absl::Status& status);
 
 // Usage error unless `value` is one of `permitted`.
 absl::Status CheckChoice(absl::string_view flag, absl::string_view value,

@@ -78,7 +78,8 @@ Program TrainerProgram() {
                        "Make bandit tuples from multi-label data (SVMlight)",
                        RunConvert, kConvertHelp, CheckConfig)},
       .more_exit_codes =
-          "3 the gate said no (train), a version went back (rollout)",
+          "3 the gate said no (train), a version went back (rollout), 4 too "
+          "little to learn from yet, or a rollout under way (train)",
       .notes = LearnerTable(LearnersListed::kAll)};
 }
 

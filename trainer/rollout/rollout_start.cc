@@ -13,6 +13,7 @@
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"
 #include "io/models/serving_state.h"
+#include "process/command.h"
 #include "process/log.h"
 #include "trainer/rollout/rollout.h"
 #include "trainer/rollout/rollout_file.h"
@@ -59,7 +60,7 @@ absl::Status CheckNotRunning(const std::string& model_dir) {
       before->steps().empty()) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
+  return NotYetError(absl::StrCat(
       "a rollout of version ", before->canary_version(), " over ",
       before->stable_version(), " is under way since ",
       RolloutTimeText(before->started_us()),

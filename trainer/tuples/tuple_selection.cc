@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
+#include "process/command.h"
 #include "process/log.h"
 
 namespace sortition {
@@ -39,7 +40,7 @@ absl::Status NothingToCountFrom(const config::v1::TrainOptions& options,
   if (timeless > 0) {
     absl::StrAppend(&counts, ", ", timeless, " without a time before now");
   }
-  return absl::FailedPreconditionError(absl::StrCat(
+  return NotYetError(absl::StrCat(
       "no tuple of model '", options.model(), "' in ", options.tuples(),
       " can be used (", counts, "; ",
       TimesText(options.since(), options.until()), "): ", cause.message()));
