@@ -1,6 +1,6 @@
 # sortition_package(COMPONENT PACKAGE [PROGRAM p] SUMMARY s TEXT t SECTION s [CONFIG c ...]
 #   [UNITS u ...] [SCRIPTS s] [DEPENDS d] [RECOMMENDS r] [SUGGESTS s]): a package with what all
-# have, copyright and changelog, and for a program its binary, manual, completion, options in
+# have, copyright, README.Debian and changelog, and for a program its binary, manual, completion, options in
 # /etc/sortition (conffiles), units and maintainer scripts. TEXT goes on after the name of the
 # package. SCRIPTS is the folder of other maintainer scripts.
 set(components)
@@ -19,7 +19,7 @@ function(sortition_package component package)
     file(GLOB scripts ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPTS}/*)
     set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA "${scripts}" PARENT_SCOPE)
   endif()
-  install(FILES copyright DESTINATION ${doc}/${package} COMPONENT ${component})
+  install(FILES copyright README.Debian DESTINATION ${doc}/${package} COMPONENT ${component})
   install(FILES ${made}/changelogs/${package}/changelog.gz DESTINATION ${doc}/${package}
     COMPONENT ${component})
   if(arg_PROGRAM)
