@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Packs the client for Node as `npm pack` does, without npm: what package.json names, and the protos.
+"""Packs the client for Node as `npm pack` does, without npm: files of package.json, and protos.
 
 usage: node_archive.py --sources DIR --output FILE
 
