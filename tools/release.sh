@@ -5,6 +5,7 @@
 #   --programs=DIR  programs that are built already, with the Python package in DIR/../python;
 #                   default: builds the preset release
 #   --no-image      makes no image; default: makes one where buildah or docker is installed
+# SORTITION_MAINTAINER is who answers for the packages: "NAME <ADDRESS>".
 # IMAGE_OPTIONS holds options for buildah that this machine needs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -280,8 +280,11 @@ class ReadingTest(LogsTest):
         self.assertEqual(len(self.read(allow_incomplete=True)[0]), 3)
         with self.assertRaisesRegex(ValueError, 'columns has "x", must be one of decision_id'):
             self.read(columns=["x"])
-        with self.assertRaisesRegex(ValueError, "must be a segment or a directory with segments"):
+        with self.assertRaisesRegex(ValueError, "absent does not exist, must be a segment or a"):
             logs.read_tuples(self.folder / "absent")
+        (self.folder / "empty").mkdir()
+        with self.assertRaisesRegex(ValueError, "empty has no segment yet, must be a segment or a"):
+            logs.read_tuples(self.folder / "empty")
 
 
 def masked(data: bytes) -> bytes:
