@@ -75,6 +75,9 @@ class AnswersTest(ProcessTest):
         self.assertEqual(answer.scores.shape, (6,))
         self.assertAlmostEqual(answer.probabilities.sum(), 1)
         self.assertEqual(self.ranker.rank(self.matrix, decision_id="x").ids[0].__class__, int)
+        # As they were given.
+        numbers = self.ranker.rank(self.matrix, ids=range(10, 16))
+        self.assertEqual(numbers.ids, [10 + index for index in numbers.order])
 
     def test_every_call_is_answered(self) -> None:
         uniform = self.server("uniform", store="empty")
@@ -82,12 +85,15 @@ class AnswersTest(ProcessTest):
         self.addCleanup(ranker.close)
         chosen = ranker.select(self.matrix, eligible=[False] * 5 + [True])
         self.assertEqual((chosen.selected, chosen.id, chosen.propensity), (5, 5, 1.0))
+        self.assertIn(ranker.select(self.matrix, ids=range(10, 16)).id, range(10, 16))
         subset = ranker.label(self.matrix, k=2, ids=list("abcdef"))
         self.assertEqual(len(subset.chosen), 2)
         self.assertEqual(subset.ids, ["abcdef"[index] for index in subset.chosen])
         # The second source agrees with the first: so does the order.
         joint = ranker.aggregate([[3.0, 6.0], [1.0, 2.0], [2.0, 4.0]], ids=list("abc"))
         self.assertEqual(joint.ids, ["a", "c", "b"])
+        table = pandas.DataFrame({"x": [3, 1, 2], "y": [6.0, 2.0, 4.0]}, index=[7, 5, 9])
+        self.assertEqual(ranker.aggregate(table).ids, [7, 9, 5])
         frame = pandas.DataFrame({"price": [1.0, None], "title": ["Ann", "Bob"]}, index=["p", "q"])
         self.assertEqual(sorted(ranker.rank(frame).ids), ["p", "q"])
         self.assertEqual(len(ranker.rank([{"a": 1}, {"a": None}]).order), 2)
@@ -95,7 +101,7 @@ class AnswersTest(ProcessTest):
         self.assertEqual(ranker.feedback(chosen.decision_id, reward=1), 1)
         several = [sortition.Feedback(subset.decision_id, loss=0.5, rank=r) for r in range(3)]
         self.assertEqual(ranker.feedback(several), 3)
-        self.assertEqual(ranker.column_types(), {})
+        self.assertEqual(ranker.column_types(deadline=10), {})
 
     def test_refusals_name_field_value_and_range(self) -> None:
         with self.assertRaises(sortition.CallError) as refusal:
@@ -180,6 +186,36 @@ class AnswersTest(ProcessTest):
         finally:
             self.process.signal(signal.SIGCONT)
         self.assertLess(time.monotonic() - begin, 55)
+
+    def test_calls_of_a_closed_client_end_as_cancelled(self) -> None:
+        async def codes() -> list[str]:
+            found = []
+
+            async def call(ranker: sortition.AsyncRanker) -> None:
+                with self.assertRaisesRegex(sortition.CallError, "client is closed") as error:
+                    await ranker.rank(self.matrix, deadline=60)
+                found.append(error.exception.code.name)
+
+            async def close_while_waiting(address: str) -> None:
+                retries = sortition.RetryPolicy(first_backoff=50, max_backoff=50)
+                ranker = sortition.AsyncRanker(address, retries=retries)
+                waiting = asyncio.create_task(call(ranker))
+                await asyncio.wait([waiting], timeout=0.1)
+                await ranker.close()
+                await waiting
+                await call(ranker)
+
+            await close_while_waiting(self.address)  # A server that does not answer.
+            await close_while_waiting("127.0.0.1:1")  # The pause before a retry.
+            return found
+
+        self.process.pause()
+        begin = time.monotonic()
+        try:
+            self.assertEqual(asyncio.run(codes()), ["CANCELLED"] * 4)
+        finally:
+            self.process.signal(signal.SIGCONT)
+        self.assertLess(time.monotonic() - begin, 30)
 
     def test_what_was_answered_is_in_the_log_as_it_was_sent(self) -> None:
         answers = [

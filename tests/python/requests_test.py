@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import unittest
 import uuid
 
@@ -9,9 +10,15 @@ import numpy as np
 import pandas
 from scipy import sparse
 
-from sortition import Baseline, Feedback, make_id, servers
-from sortition.features import fill_candidates
-from sortition.requests import Defaults, aggregate_request, feedback_message, fill_context
+from sortition import AsyncRanker, Baseline, Feedback, Ranker, make_id, servers
+from sortition.features import _kind_of_dtype, fill_candidates
+from sortition.requests import (
+    Defaults,
+    aggregate_request,
+    feedback_list,
+    feedback_message,
+    fill_context,
+)
 from sortition.v1 import ranking_pb2
 
 
@@ -90,10 +97,58 @@ class FeaturesTest(unittest.TestCase):
     def test_wrong_types_name_column_value_and_range(self) -> None:
         with self.assertRaisesRegex(ValueError, 'types.*"a".* is "colour", must be one of number'):
             candidates([{"a": "x"}], types={"a": "colour"})
-        with self.assertRaisesRegex(ValueError, "column a must be numbers"):
-            candidates([{"a": 1}, {"a": "x"}])
+        with self.assertRaisesRegex(ValueError, "column a has 1 and '2', must be of one type"):
+            candidates([{"a": 1}, {"a": "2"}])
+        for wrong in ("2", 10**400, 1j):
+            with self.assertRaisesRegex(ValueError, "column a has .*, must be a number of 64 bits"):
+                candidates([{"a": 1}, {"a": wrong}], types={"a": "number"})
+        for wrong in ("shoes", {1, 2}, 5):
+            with self.assertRaisesRegex(ValueError, "column a has .*, must be a set or list of s"):
+                candidates([{"a": wrong}], types={"a": "category_set"})
+        with self.assertRaisesRegex(ValueError, r"columns \['a'\] are there twice"):
+            candidates(pandas.DataFrame([[1, 2]], columns=["a", "a"]))
+        with self.assertRaisesRegex(ValueError, 'ids is "ab", must be a list'):
+            candidates(np.zeros((2, 1)), ids="ab")
         with self.assertRaisesRegex(ValueError, r"column v has vectors of \[1, 2\] numbers"):
             candidates([{"v": [1.0]}, {"v": [1.0, 2.0]}])
+
+    def test_categories_are_the_same_text_from_every_container(self) -> None:
+        rows = [{"brand": 3, "new": True}, {"brand": 2**53 + 1, "new": False}]
+        missing = pandas.DataFrame({"brand": [3, None], "new": [np.float32("nan"), 0.5]})
+        types = {"brand": "category", "new": "text"}
+        for features, brands, news in (
+            (rows, ["3", "9007199254740993"], ["true", "false"]),
+            (pandas.DataFrame(rows), ["3", "9007199254740993"], ["true", "false"]),
+            (missing, ["3", ""], ["", "0.5"]),
+        ):
+            brand, new = candidates(features, types=types).columns.candidate
+            self.assertEqual(list(brand.categories.values), brands)
+            self.assertEqual(list(new.texts.values), news)
+        self.assertEqual(list(new.missing), [0])
+
+    def test_strings_of_other_versions_of_pandas_are_known(self) -> None:
+        for dtype in ("object", "string", "str", "string[pyarrow]"):
+            self.assertIsNone(_kind_of_dtype("a", dtype))
+        for dtype in ("Int64", "uint8", "double[pyarrow]", "boolean"):
+            self.assertEqual(_kind_of_dtype("a", dtype), "number")
+
+    def test_an_index_gives_the_ids_unless_it_counts_the_places(self) -> None:
+        frame = pandas.DataFrame({"price": [1.0, 2.0, 3.0]})
+        self.assertEqual(list(candidates(frame).ids), [])
+        frame.index = [2, 0, 1]
+        self.assertEqual(list(candidates(frame).ids), ["2", "0", "1"])
+        self.assertEqual(list(candidates(frame, ids=[7, 8, 9]).ids), ["7", "8", "9"])
+
+    def test_what_is_no_plain_number_is_not_sent_as_one(self) -> None:
+        masked = np.ma.masked_array([[1.0, 999.0]], mask=[[False, True]])
+        with self.assertRaisesRegex(ValueError, "features have masked values"):
+            candidates(masked)
+        for wrong in (np.array([[1j]]), [["1"]], [[None, 1.0]], sparse.csr_matrix([[1j]])):
+            with self.assertRaisesRegex(ValueError, "features have dtype .*, must be bool, int or"):
+                candidates(wrong)
+        with self.assertRaisesRegex(ValueError, "vectors of column v have dtype"):
+            candidates([{"v": [1, "2"]}])
+        self.assertEqual(candidates(np.ma.masked_array([[1.0]])).num_features, 1)
 
 
 class ContextTest(unittest.TestCase):
@@ -134,13 +189,27 @@ class ContextTest(unittest.TestCase):
         self.assertEqual(context, {"unit_id": "u"})
 
     def test_feedback_has_one_finite_value_and_an_id(self) -> None:
-        message = feedback_message(Feedback("d", loss=2))
+        message = feedback_message(*feedback_list("d", None, 2, None, ""))
         self.assertEqual(message.WhichOneof("value"), "loss")
         self.assertEqual(len(message.feedback_id), 36)
+        kept = feedback_list([Feedback("d", loss=2, feedback_id="f")], None, None, None, "")
+        self.assertEqual(kept[0].feedback_id, "f")
         with self.assertRaisesRegex(ValueError, "must be one of the two"):
             feedback_message(Feedback("d"))
         with self.assertRaisesRegex(ValueError, "reward is nan, must be finite"):
             feedback_message(Feedback("d", reward=float("nan")))
+
+    def test_arguments_of_feedback_that_would_be_ignored_are_refused(self) -> None:
+        with self.assertRaisesRegex(TypeError, "are for one decision id"):
+            feedback_list([Feedback("d", reward=1)], 1, None, 3, "")
+        with self.assertRaisesRegex(TypeError, "feedback has 'd', must be a decision id, or a lis"):
+            feedback_list(["d"], None, None, None, "")
+
+    def test_options_of_clients_have_names(self) -> None:
+        for client in (Ranker, AsyncRanker):
+            self.assertIn("deadline", inspect.signature(client).parameters)
+            with self.assertRaisesRegex(TypeError, "dedline"):
+                client(dedline=1)
 
 
 class IdsTest(unittest.TestCase):
@@ -166,6 +235,19 @@ class IdsTest(unittest.TestCase):
         for addresses in ("", "a:1,", []):
             with self.assertRaisesRegex(ValueError, "must be host:port"):
                 servers.Servers(addresses)
+
+    def test_addresses_of_one_server_and_of_this_machine_are_known(self) -> None:
+        for address, is_one, is_local in (
+            ("127.0.0.1:1", True, True),
+            ("[::1]:1", True, True),
+            ("ipv4:10.0.0.1:1", True, False),
+            ("unix:/run/s", True, True),
+            ("localhost:1", False, True),
+            ("dns:///a.example:1", False, False),
+            ("ipv4:127.0.0.1:1,10.0.0.1:1", False, False),
+        ):
+            self.assertEqual(servers.is_one(address), is_one, address)
+            self.assertEqual(servers.is_local(address), is_local, address)
 
 
 if __name__ == "__main__":

@@ -94,6 +94,15 @@ class SecurityTest(ProcessTest):
         self.assertEqual(self.code(address, self.security(token_file="decide", **shown)), "OK")
         self.assertEqual(self.code(address, self.security(token_file="decide")), "UNAVAILABLE")
 
+    def test_tokens_do_not_leave_the_machine_over_plain_text_unasked(self) -> None:
+        token = self.folder / "decide"
+        for servers in ("a.example:1", "127.0.0.1:1,10.0.0.1:1"):
+            with self.assertRaisesRegex(ValueError, "token_file is .* must be on this machine"):
+                sortition.Ranker(servers, security=sortition.Security(token_file=token))
+        asked = sortition.Security(token_file=token, plaintext_tokens=True)
+        sortition.Ranker("a.example:1", security=asked).close()
+        sortition.Ranker("a.example:1", security=self.security(token_file="decide")).close()
+
     def test_wrong_files_are_named_before_anything_is_sent(self) -> None:
         with self.assertRaisesRegex(ValueError, "token_file is .*nowhere.*, must be a file"):
             sortition.Ranker(security=self.security(token_file="nowhere"))

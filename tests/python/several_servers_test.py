@@ -2,16 +2,146 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import signal
+import socket
 import threading
+import unittest
 from collections import Counter
+from concurrent import futures
+from unittest import mock
 
+import grpc
 import numpy as np
 
 import sortition
 from processes import ProcessTest, run, wait_until
-from sortition import logs
+from sortition import logs, servers
+from sortition.v1 import ranking_pb2
 
 MATRIX = np.random.default_rng(1).random((4, 3))
+
+
+def unused_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class FakeServer:
+    """Counts feedback; one that `dies` has it and ends without an answer."""
+
+    def __init__(self, dies: bool = False) -> None:
+        self.ids: list[str] = []
+        self._dies = dies
+        self._server = grpc.server(futures.ThreadPoolExecutor(2))
+        request = ranking_pb2.ReportFeedbackRequest.FromString
+        answer = ranking_pb2.ReportFeedbackResponse.SerializeToString
+        handler = grpc.unary_unary_rpc_method_handler(self._feedback, request, answer)
+        handlers = {"ReportFeedback": handler}
+        self._server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler("sortition.v1.Ranking", handlers),)
+        )
+        self.port = self._server.add_insecure_port("127.0.0.1:0")
+        self._server.start()
+
+    def _feedback(
+        self, request: ranking_pb2.ReportFeedbackRequest, context: grpc.ServicerContext
+    ) -> ranking_pb2.ReportFeedbackResponse:
+        self.ids.extend(item.feedback_id for item in request.feedback)
+        if self._dies:
+            self.stop()
+        return ranking_pb2.ReportFeedbackResponse(accepted=len(request.feedback))
+
+    def stop(self) -> None:
+        self._server.stop(None)
+
+
+class OneAddressTest(unittest.TestCase):
+    """One address that stands for two servers."""
+
+    def setUp(self) -> None:
+        self.first, self.second = FakeServer(dies=True), FakeServer()
+        self.addCleanup(self.first.stop)
+        self.addCleanup(self.second.stop)
+        self.address = f"ipv4:127.0.0.1:{self.first.port},127.0.0.1:{self.second.port}"
+
+    def check(self, error: sortition.CallError) -> None:
+        self.assertEqual(error.code, grpc.StatusCode.UNAVAILABLE)
+        self.assertGreater(error.attempts, 1)
+        self.assertEqual(self.first.ids, [error.feedback[0].feedback_id])
+        self.assertEqual(self.second.ids, [])
+
+    def test_a_repetition_stays_with_the_server_that_had_the_call(self) -> None:
+        with sortition.Ranker(self.address, deadline=1) as ranker:
+            with self.assertRaises(sortition.CallError) as failure:
+                ranker.feedback("d", reward=1)
+            self.check(failure.exception)
+            # A call that no server had goes to the one that is there.
+            self.assertEqual(ranker.feedback(failure.exception.feedback), 1)
+        self.assertEqual(self.second.ids, self.first.ids)
+
+    def test_so_does_one_of_asyncio(self) -> None:
+        async def report() -> None:
+            async with sortition.AsyncRanker(self.address, deadline=1) as ranker:
+                await ranker.feedback("d", reward=1)
+
+        with self.assertRaises(sortition.CallError) as failure:
+            asyncio.run(report())
+        self.check(failure.exception)
+
+
+class ServerThatIsAwayTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.here = FakeServer()
+        self.addCleanup(self.here.stop)
+        self.addresses = [f"127.0.0.1:{port}" for port in (unused_port(), self.here.port)]
+
+    def ids_of_each(self, ranker: sortition.Ranker) -> list[str]:
+        ids: dict[int, str] = {}
+        while len(ids) < 2:
+            made = sortition.make_id()
+            ids[ranker.servers.of(made)] = made
+        return [ids[0], ids[1]]
+
+    def test_one_that_never_was_there_does_not_serve(self) -> None:
+        with sortition.Ranker(self.addresses) as ranker:
+            wait_until(lambda: not ranker.serving()[self.addresses[0]], "health of what is away")
+            # It has no health service, and may serve.
+            self.assertTrue(ranker.serving()[self.addresses[1]])
+
+    def test_its_feedback_is_returned_with_ids_and_that_of_others_sent_at_once(self) -> None:
+        with sortition.Ranker(self.addresses, deadline=1) as ranker:
+            ids = self.ids_of_each(ranker)
+            run_one, waits = ranker._run, threading.Event()
+
+            def run_in_turn(call: object) -> int:
+                # That of the server that is away ends after the other is done.
+                if call.server == 0:
+                    self.assertTrue(waits.wait(30))
+                try:
+                    return run_one(call)
+                finally:
+                    waits.set()
+
+            with mock.patch.object(ranker, "_run", run_in_turn):
+                with self.assertRaises(sortition.CallError) as failure:
+                    ranker.feedback([sortition.Feedback(one, reward=1) for one in ids])
+        (again,) = failure.exception.feedback
+        self.assertEqual(again.decision_id, ids[0])
+        self.assertEqual(len(again.feedback_id), 36)
+        self.assertEqual(len(self.here.ids), 1)
+
+    def test_a_client_that_is_dropped_ends_its_threads(self) -> None:
+        before = set(threading.enumerate())
+        ranker = sortition.Ranker(self.addresses)
+        with self.assertRaises(sortition.CallError):
+            ranker.feedback(self.ids_of_each(ranker)[0], reward=1, deadline=0.1)
+        self.assertGreater(len(set(threading.enumerate()) - before), 0)
+        del ranker
+        gc.collect()
+        wait_until(lambda: set(threading.enumerate()) <= before, "threads end")
 
 
 class SeveralServersTest(ProcessTest):
@@ -64,6 +194,15 @@ class SeveralServersTest(ProcessTest):
                 self.assertEqual(ranker.servers.of(answer.decision_id), 1)
             self.restart(0)
             wait_until(lambda: ranker.serving()[self.addresses[0]], "health of a")
+
+    def test_a_server_that_hangs_does_not_serve(self) -> None:
+        with mock.patch.object(servers, "WATCH_SECONDS", 1.0):
+            with sortition.Ranker(self.addresses) as ranker:
+                ranker.rank(MATRIX)
+                self.processes[0].pause()
+                wait_until(lambda: not ranker.serving()[self.addresses[0]], "health of a")
+                self.processes[0].signal(signal.SIGCONT)
+                wait_until(lambda: ranker.serving()[self.addresses[0]], "health of a")
 
     def test_a_rolling_restart_loses_nothing_and_doubles_nothing(self) -> None:
         answered: list[str] = []

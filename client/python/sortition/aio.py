@@ -8,9 +8,9 @@ from typing import Any, Iterable, Optional, Union, Unpack
 import grpc
 import grpc.aio
 
-from sortition import methods
+from sortition import methods, servers
 from sortition.answers import Aggregation, Ranking, Selection, Subset
-from sortition.calls import Call, Calls
+from sortition.calls import Call, Calls, sum_of_parts
 from sortition.requests import (
     AggregateOptions,
     DecisionOptions,
@@ -18,8 +18,6 @@ from sortition.requests import (
     feedback_list,
     shown_request,
 )
-
-_WATCH_PAUSE = 0.2  # Seconds before a health watch that ended is begun again.
 
 
 class AsyncRanker(Calls):
@@ -31,8 +29,8 @@ class AsyncRanker(Calls):
             answer = await ranker.rank(matrix, top_k=10)
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def _open(self) -> None:
+        self._closed = asyncio.Event()
         self._channels = [self._connect(address) for address in self.servers.addresses]
         self._stubs = [
             {
@@ -42,9 +40,6 @@ class AsyncRanker(Calls):
             for channel in self._channels
         ]
         self._watches: list[asyncio.Task[None]] = []
-        self._closed = False
-
-    __init__.__doc__ = Calls.__init__.__doc__
 
     async def __aenter__(self) -> AsyncRanker:
         self._begin_watches()
@@ -55,11 +50,11 @@ class AsyncRanker(Calls):
 
     async def close(self) -> None:
         """Ends the connections; calls that wait are cancelled."""
-        self._closed = True
+        self._closed.set()
         for watch in self._watches:
             watch.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
-        for channel in self._channels:
+        for channel in list(self._channels):
             await channel.close()
 
     async def rank(
@@ -110,17 +105,16 @@ class AsyncRanker(Calls):
         items = feedback_list(feedback, reward, loss, rank, feedback_id)
         calls = [self._run(call) for call in self._feedback(items, deadline)]
         results = await asyncio.gather(*calls, return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
-        return sum(results)
+        return sum_of_parts(results)
 
-    async def column_types(self, model: str = "") -> dict[str, str]:
+    async def column_types(
+        self, model: str = "", *, deadline: Optional[float] = None
+    ) -> dict[str, str]:
         """As Ranker.column_types."""
-        return await self._run(self._column_types(model))
+        return await self._run(self._column_types(model, deadline))
 
-    def _connect(self, address: str) -> grpc.aio.Channel:
-        options = self._security.channel_options()
+    def _connect(self, address: str, instead_of: str = "") -> grpc.aio.Channel:
+        options = self._security.channel_options(instead_of)
         if self._credentials is None:
             return grpc.aio.insecure_channel(address, options)
         return grpc.aio.secure_channel(address, self._credentials, options)
@@ -132,35 +126,64 @@ class AsyncRanker(Calls):
             ]
 
     async def _run(self, call: Call) -> Any:
-        self._begin_watches()
+        if not self._closed.is_set():
+            self._begin_watches()
+        method = methods.METHODS[call.method]
         stub = self._stubs[call.server][call.method]
         headers = self._headers(call)
         attempts = call.attempts
-        while True:
-            try:
-                response = await stub(
-                    call.request,
-                    timeout=attempts.left(),
-                    metadata=headers,
-                    wait_for_ready=attempts.waits_for_connection,
-                )
-                return call.answer(response)
-            except grpc.RpcError as error:
-                pause = attempts.pause_after(error)
-                if pause is None or self._closed:
+        pinned: Optional[grpc.aio.Channel] = None  # To the one server of several that had the call.
+        try:
+            while not self._closed.is_set():
+                try:
+                    response = await stub(
+                        call.request,
+                        timeout=attempts.left(),
+                        metadata=headers,
+                        wait_for_ready=attempts.waits_for_connection,
+                    )
+                    return call.answer(response)
+                except (grpc.aio.UsageError, asyncio.CancelledError):
+                    task = asyncio.current_task()
+                    # The call is cancelled by close(), or by its caller.
+                    if not self._closed.is_set() or (task and task.cancelling()):
+                        raise
+                except grpc.RpcError as error:
                     address = self.servers.addresses[call.server]
-                    raise attempts.failure(error, address, call.decision_id) from None
-                await asyncio.sleep(pause)
+                    again = address if pinned else self.servers.again_at(call.server, error)
+                    pause = attempts.pause_after(error) if again else None
+                    if not again or pause is None or self._closed.is_set():
+                        raise self._failure(call, error) from None
+                    if again != address:
+                        pinned = self._connect(again, instead_of=address)
+                        self._channels.append(pinned)
+                        stub = pinned.unary_unary(method.path, method.serialize, method.parse)
+                    await self._sleep(pause)
+        finally:
+            if pinned:
+                self._channels.remove(pinned)
+                await pinned.close()
+        raise self._closed_error(call)
+
+    async def _sleep(self, seconds: float) -> None:
+        """Ends early if the client is closed."""
+        try:
+            await asyncio.wait_for(self._closed.wait(), seconds)
+        except asyncio.TimeoutError:
+            pass
 
     async def _watch(self, server: int) -> None:
         """Notes what the server says of its health, until the client is closed."""
         watch = self._channels[server].unary_stream(methods.HEALTH_WATCH)
         while True:
+            code, has_spoken = grpc.StatusCode.OK, False
             try:
-                async for status in watch(methods.HEALTH_REQUEST, wait_for_ready=True):
+                call = watch(methods.HEALTH_REQUEST, timeout=servers.WATCH_SECONDS)
+                async for status in call:
                     self.servers.set_serving(server, status == methods.HEALTH_SERVING)
+                    has_spoken = True
             except grpc.RpcError as error:
-                if error.code() == grpc.StatusCode.UNIMPLEMENTED:
-                    return
-            self.servers.set_serving(server, False)
-            await asyncio.sleep(_WATCH_PAUSE)
+                code = error.code()
+            if not self.servers.watch_ended(server, code, has_spoken):
+                return
+            await asyncio.sleep(servers.WATCH_PAUSE)

@@ -44,7 +44,7 @@ class Decision:
 @dataclass(frozen=True)
 class Ranking(Decision):
     order: list[int]  # document_index by rank.
-    ids: list[Any]  # The same candidates by id; their document_index if they have no ids.
+    ids: list[Any]  # The same candidates by id, as given; their document_index without ids.
     conditional_log_propensities: list[float]  # Of each rank, given the ranks above.
 
 
@@ -99,40 +99,44 @@ def _decision(result: ranking_pb2.DecisionResult) -> dict[str, Any]:
     }
 
 
-def ranking(response: ranking_pb2.RankResponse) -> Ranking:
+def _ids_of(indexes: Sequence[int], ids: Optional[Sequence[Any]]) -> list[Any]:
+    return [ids[index] for index in indexes] if ids else list(indexes)
+
+
+def ranking(response: ranking_pb2.RankResponse, ids: Optional[Sequence[Any]]) -> Ranking:
     order = list(response.order)
     return Ranking(
         **_decision(response.result),
         order=order,
-        ids=list(response.order_ids) or list(order),
+        ids=_ids_of(order, ids),
         conditional_log_propensities=list(response.conditional_log_propensities),
     )
 
 
-def selection(response: ranking_pb2.SelectResponse) -> Selection:
+def selection(response: ranking_pb2.SelectResponse, ids: Optional[Sequence[Any]]) -> Selection:
     selected = response.selected if response.HasField("selected") else None
     return Selection(
         **_decision(response.result),
         selected=selected,
-        id=response.selected_id or selected,
+        id=selected if selected is None else _ids_of([selected], ids)[0],
         abstained=response.abstained,
         abstain_probability=response.abstain_probability,
     )
 
 
-def subset(response: ranking_pb2.LabelResponse) -> Subset:
+def subset(response: ranking_pb2.LabelResponse, ids: Optional[Sequence[Any]]) -> Subset:
     chosen = list(response.chosen)
-    return Subset(
-        **_decision(response.result), chosen=chosen, ids=list(response.chosen_ids) or list(chosen)
-    )
+    return Subset(**_decision(response.result), chosen=chosen, ids=_ids_of(chosen, ids))
 
 
-def aggregation(response: ranking_pb2.AggregateResponse, ids: Sequence[str]) -> Aggregation:
+def aggregation(
+    response: ranking_pb2.AggregateResponse, ids: Optional[Sequence[Any]]
+) -> Aggregation:
     order = list(response.order)
     return Aggregation(
         **_decision(response.result),
         order=order,
-        ids=[ids[index] for index in order] if ids else list(order),
+        ids=_ids_of(order, ids),
         conditional_log_propensities=list(response.conditional_log_propensities),
         divergences=list(response.divergences),
         total_variation=response.total_variation,

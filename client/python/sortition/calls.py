@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
+import grpc
+
 from sortition import answers, requests
+from sortition.errors import CallError
+from sortition.features import index_ids, is_frame
 from sortition.requests import AggregateOptions, DecisionOptions, Defaults, Feedback
 from sortition.retries import Attempts, RetryPolicy
 from sortition.security import Security
@@ -21,6 +25,7 @@ class Call:
     decision_id: str
     attempts: Attempts
     answer: Callable[[Any], Any]
+    feedback: Sequence[Feedback] = ()  # What it reports.
 
 
 class Calls:
@@ -46,6 +51,7 @@ class Calls:
         """
         Attempts(retries, deadline)
         self.servers = Servers(servers)
+        security.check(self.servers.addresses)
         self._defaults = Defaults(model, types)
         self._deadline = deadline
         self._retries = retries
@@ -53,6 +59,11 @@ class Calls:
         self._credentials = security.channel_credentials()
         self._metadata = security.metadata()
         self._routing_header = routing_header
+        self._open()
+
+    def _open(self) -> None:
+        """Makes what the kind of client needs."""
+        raise NotImplementedError
 
     def serving(self) -> dict[str, bool]:
         """Returns whether each of several servers serves, as far as its health watch has said."""
@@ -72,9 +83,9 @@ class Calls:
         request: Any,
         features: Any,
         options: DecisionOptions,
-        answer: Callable[[Any], Any],
+        answer: Callable[[Any, Optional[list[Any]]], Any],
     ) -> Call:
-        requests.fill_context(request.context, features, options, self._defaults)
+        ids = requests.fill_context(request.context, features, options, self._defaults)
         decision_id = options.get("decision_id") or ""
         if decision_id:
             server = self.servers.of(decision_id)
@@ -82,7 +93,9 @@ class Calls:
             decision_id, server = self.servers.new_decision()
         request.context.decision_id = decision_id
         attempts = self._attempts(options.get("deadline"))
-        return Call(method, request, server, decision_id, attempts, answer)
+        return Call(
+            method, request, server, decision_id, attempts, lambda response: answer(response, ids)
+        )
 
     def _rank(self, features: Any, top_k: Optional[int], options: DecisionOptions) -> Call:
         request = ranking_pb2.RankRequest(top_k=top_k)
@@ -100,13 +113,12 @@ class Calls:
         request, context = requests.aggregate_request(options)
         # The model of a client is no name for aggregations.
         context.setdefault("model", "")
-        return self._decision(
-            "Aggregate",
-            request,
-            lists,
-            context,
-            lambda response: answers.aggregation(response, request.context.candidates.ids),
-        )
+        if is_frame(lists):
+            ids = index_ids(lists)
+            if ids is not None:
+                context.setdefault("ids", ids)
+            lists = lists.to_numpy()
+        return self._decision("Aggregate", request, lists, context, answers.aggregation)
 
     def _shown(self, request: ranking_pb2.ReportShownRequest, deadline: Optional[float]) -> Call:
         return Call(
@@ -120,32 +132,61 @@ class Calls:
 
     def _feedback(self, items: Sequence[Feedback], deadline: Optional[float]) -> list[Call]:
         """Returns a call for each server that has one of the decisions."""
-        by_server: dict[int, list[ranking_pb2.Feedback]] = {}
+        by_server: dict[int, list[Feedback]] = {}
         for item in items:
-            message = requests.feedback_message(item)
-            by_server.setdefault(self.servers.of(item.decision_id), []).append(message)
+            by_server.setdefault(self.servers.of(item.decision_id), []).append(item)
         return [
             Call(
                 "ReportFeedback",
-                ranking_pb2.ReportFeedbackRequest(feedback=messages),
+                ranking_pb2.ReportFeedbackRequest(
+                    feedback=[requests.feedback_message(item) for item in part]
+                ),
                 server,
-                messages[0].decision_id if len(messages) == 1 else "",
+                part[0].decision_id if len(part) == 1 else "",
                 self._attempts(deadline),
                 lambda response: response.accepted,
+                part,
             )
-            for server, messages in by_server.items()
+            for server, part in by_server.items()
         ]
 
-    def _column_types(self, model: str) -> Call:
+    def _failure(self, call: Call, error: grpc.RpcError) -> CallError:
+        """Returns what the caller gets where `error` was the last."""
+        error = call.attempts.last(error)
+        return self._error(call, error.code(), error.details() or "")
+
+    def _closed_error(self, call: Call) -> CallError:
+        return self._error(call, grpc.StatusCode.CANCELLED, "client is closed")
+
+    def _error(self, call: Call, code: grpc.StatusCode, message: str) -> CallError:
+        address = self.servers.addresses[call.server]
+        number = call.attempts.number
+        return CallError(code, message, address, call.decision_id, number, call.feedback)
+
+    def _column_types(self, model: str, deadline: Optional[float]) -> Call:
         name = model or self._defaults.model
         return Call(
             "ListModels",
             models_pb2.ListModelsRequest(),
             0,
             "",
-            self._attempts(None),
+            self._attempts(deadline),
             lambda response: _types_of(response, name),
         )
+
+
+def sum_of_parts(results: Sequence[Union[int, BaseException]]) -> int:
+    """Returns how many feedback the servers accepted.
+
+    Raises the first error, with the feedback of every call that failed.
+    """
+    errors = [result for result in results if isinstance(result, BaseException)]
+    if not errors:
+        return sum(result for result in results if isinstance(result, int))
+    if isinstance(errors[0], CallError):
+        failed = [error.feedback for error in errors if isinstance(error, CallError)]
+        errors[0].feedback = [item for feedback in failed for item in feedback]
+    raise errors[0]
 
 
 def _types_of(response: models_pb2.ListModelsResponse, model: str) -> dict[str, str]:

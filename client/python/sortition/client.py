@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Iterable, Optional, Union, Unpack
 
 import grpc
 
-from sortition import methods
+from sortition import methods, servers
 from sortition.answers import Aggregation, Ranking, Selection, Subset
-from sortition.calls import Call, Calls
+from sortition.calls import Call, Calls, sum_of_parts
 from sortition.errors import CallError
 from sortition.requests import (
     AggregateOptions,
@@ -18,8 +20,7 @@ from sortition.requests import (
     feedback_list,
     shown_request,
 )
-
-_WATCH_PAUSE = 0.2  # Seconds before a health watch that ended is begun again.
+from sortition.servers import Servers
 
 
 class Ranker(Calls):
@@ -33,8 +34,7 @@ class Ranker(Calls):
             ranker.feedback(answer.decision_id, reward=1, rank=0)
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def _open(self) -> None:
         self._closed = threading.Event()
         self._channels = [self._connect(address) for address in self.servers.addresses]
         self._stubs = [
@@ -46,9 +46,11 @@ class Ranker(Calls):
         ]
         if len(self._channels) > 1:
             for server in range(len(self._channels)):
-                threading.Thread(target=self._watch, args=(server,), daemon=True).start()
-
-    __init__.__doc__ = Calls.__init__.__doc__
+                arguments = (self._channels[server], self.servers, server, self._closed)
+                threading.Thread(target=_watch, args=arguments, daemon=True).start()
+        # Also where a client is dropped. The threads do not hold it.
+        self._end = weakref.finalize(self, _close, self._closed, self._channels)
+        self._end.atexit = False
 
     def __enter__(self) -> Ranker:
         return self
@@ -58,9 +60,7 @@ class Ranker(Calls):
 
     def close(self) -> None:
         """Ends the connections; calls of other threads that wait are cancelled."""
-        self._closed.set()
-        for channel in self._channels:
-            channel.close()
+        self._end()
 
     def rank(
         self, features: Any, *, top_k: Optional[int] = None, **options: Unpack[DecisionOptions]
@@ -116,69 +116,92 @@ class Ranker(Calls):
         """Reports what came of a decision, by its id, or of several at once, as Feedback.
 
         Returns how many were accepted. With several servers one can fail: those of the others are
-        accepted, and the first error is raised.
+        accepted, and the first error is raised. Its `feedback` is what is to be sent again.
         """
         items = feedback_list(feedback, reward, loss, rank, feedback_id)
-        accepted, errors = 0, []
-        for call in self._feedback(items, deadline):
-            try:
-                accepted += self._run(call)
-            except Exception as error:  # Feedback of others does not depend on it.
-                errors.append(error)
-        if errors:
-            raise errors[0]
-        return accepted
+        calls = self._feedback(items, deadline)
+        if len(calls) < 2:
+            return sum(self._run(call) for call in calls)
 
-    def column_types(self, model: str = "") -> dict[str, str]:
+        def result(call: Call) -> Union[int, Exception]:
+            try:
+                return self._run(call)
+            except Exception as error:
+                return error
+
+        # At once: that of one server must not wait for another that is away.
+        with ThreadPoolExecutor(len(calls)) as threads:
+            return sum_of_parts(list(threads.map(result, calls)))
+
+    def column_types(self, model: str = "", *, deadline: Optional[float] = None) -> dict[str, str]:
         """Returns the types of the model's named columns, for `types`; empty: it has no schema.
 
         With tokens, this needs the role admin.
         """
-        return self._run(self._column_types(model))
+        return self._run(self._column_types(model, deadline))
 
-    def _connect(self, address: str) -> grpc.Channel:
-        options = self._security.channel_options()
+    def _connect(self, address: str, instead_of: str = "") -> grpc.Channel:
+        options = self._security.channel_options(instead_of)
         if self._credentials is None:
             return grpc.insecure_channel(address, options)
         return grpc.secure_channel(address, self._credentials, options)
 
     def _run(self, call: Call) -> Any:
+        method = methods.METHODS[call.method]
         stub = self._stubs[call.server][call.method]
         headers = self._headers(call)
         attempts = call.attempts
-        while True:
-            try:
-                response = stub(
-                    call.request,
-                    timeout=attempts.left(),
-                    metadata=headers,
-                    wait_for_ready=attempts.waits_for_connection,
-                )
-                return call.answer(response)
-            except ValueError:
-                if not self._closed.is_set():
-                    raise
-                address = self.servers.addresses[call.server]
-                code = grpc.StatusCode.CANCELLED
-                raise CallError(code, "client is closed", address, call.decision_id) from None
-            except grpc.RpcError as error:
-                pause = attempts.pause_after(error)
-                if pause is None or self._closed.is_set():
+        pinned: Optional[grpc.Channel] = None  # To the one server of several that had the call.
+        try:
+            while not self._closed.is_set():
+                try:
+                    response = stub(
+                        call.request,
+                        timeout=attempts.left(),
+                        metadata=headers,
+                        wait_for_ready=attempts.waits_for_connection,
+                    )
+                    return call.answer(response)
+                except ValueError:
+                    if not self._closed.is_set():
+                        raise
+                except grpc.RpcError as error:
                     address = self.servers.addresses[call.server]
-                    raise attempts.failure(error, address, call.decision_id) from None
-                self._closed.wait(pause)
+                    again = address if pinned else self.servers.again_at(call.server, error)
+                    pause = attempts.pause_after(error) if again else None
+                    if not again or pause is None or self._closed.is_set():
+                        raise self._failure(call, error) from None
+                    if again != address:
+                        pinned = self._connect(again, instead_of=address)
+                        self._channels.append(pinned)
+                        stub = pinned.unary_unary(method.path, method.serialize, method.parse)
+                    self._closed.wait(pause)
+        finally:
+            if pinned:
+                self._channels.remove(pinned)
+                pinned.close()
+        raise self._closed_error(call)
 
-    def _watch(self, server: int) -> None:
-        """Notes what the server says of its health, until the client is closed."""
-        while not self._closed.is_set():
-            try:
-                watch = self._channels[server].unary_stream(methods.HEALTH_WATCH)
-                for status in watch(methods.HEALTH_REQUEST, wait_for_ready=True):
-                    self.servers.set_serving(server, status == methods.HEALTH_SERVING)
-            except grpc.RpcError as error:
-                if error.code() == grpc.StatusCode.UNIMPLEMENTED:
-                    return
-            except ValueError:  # The channel is closed.
-                return
-            self.servers.set_serving(server, False)
-            self._closed.wait(_WATCH_PAUSE)
+
+def _close(closed: threading.Event, channels: list[grpc.Channel]) -> None:
+    closed.set()
+    for channel in list(channels):
+        channel.close()
+
+
+def _watch(channel: grpc.Channel, known: Servers, server: int, closed: threading.Event) -> None:
+    """Notes what a server says of its health, until the client is closed."""
+    while not closed.is_set():
+        code, has_spoken = grpc.StatusCode.OK, False
+        try:
+            watch = channel.unary_stream(methods.HEALTH_WATCH)
+            for status in watch(methods.HEALTH_REQUEST, timeout=servers.WATCH_SECONDS):
+                known.set_serving(server, status == methods.HEALTH_SERVING)
+                has_spoken = True
+        except grpc.RpcError as error:
+            code = error.code()
+        except ValueError:  # The channel is closed.
+            return
+        if not known.watch_ended(server, code, has_spoken):
+            return
+        closed.wait(servers.WATCH_PAUSE)

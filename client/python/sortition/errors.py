@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Sequence
+
 import grpc
+
+from sortition.requests import Feedback
 
 
 class CallError(Exception):
@@ -10,6 +14,7 @@ class CallError(Exception):
 
     `code` and `message` are the server's; they name field, value and permitted range. `decision_id`
     is the one that was sent, also where it was made here: who repeats the decision sends it again.
+    `feedback` is what may not have been counted, with its ids: who repeats it sends just that.
     """
 
     def __init__(
@@ -19,13 +24,15 @@ class CallError(Exception):
         server: str = "",
         decision_id: str = "",
         attempts: int = 1,
+        feedback: Sequence[Feedback] = (),
     ) -> None:
-        super().__init__(code, message, server, decision_id, attempts)
+        super().__init__(code, message, server, decision_id, attempts, feedback)
         self.code = code
         self.message = message
         self.server = server
         self.decision_id = decision_id
         self.attempts = attempts
+        self.feedback = list(feedback)
 
     def __str__(self) -> str:
         times = f" ({self.attempts} attempts)" if self.attempts > 1 else ""

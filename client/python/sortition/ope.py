@@ -15,22 +15,27 @@ Path = Union[str, pathlib.Path]
 
 def read_ope(path: Path) -> ope_report_pb2.OpeReport:
     """Returns a report of `ope`. ValueError if the file is none."""
-    return _read(path, ope_report_pb2.OpeReport())
+    return _read(path, ope_report_pb2.OpeReport(), "policies")
 
 
 def read_train(path: Path) -> train_report_pb2.TrainReport:
     """Returns a report of `train`. ValueError if the file is none."""
-    return _read(path, train_report_pb2.TrainReport())
+    return _read(path, train_report_pb2.TrainReport(), "model")
 
 
-def _read(path: Path, report: Any) -> Any:
+def _read(path: Path, report: Any, needed: str) -> Any:
+    """Reads a report; each has something in the field `needed`."""
     try:
+        content = json.loads(pathlib.Path(path).read_text())
+        if not isinstance(content, dict):
+            raise ValueError(f"holds {content!r:.80}, no object")
         # A newer trainer has fields that this package does not know.
-        return json_format.ParseDict(
-            json.loads(pathlib.Path(path).read_text()), report, ignore_unknown_fields=True
-        )
-    except (json_format.ParseError, json.JSONDecodeError, AttributeError) as error:
+        json_format.ParseDict(content, report, ignore_unknown_fields=True)
+        if not getattr(report, needed):
+            raise ValueError(f"{needed} is empty")
+    except (json_format.ParseError, ValueError, AttributeError, TypeError) as error:
         raise ValueError(f"{path} must be a report of {type(report).__name__}: {error}") from None
+    return report
 
 
 def estimate(

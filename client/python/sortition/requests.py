@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Iterable, Mapping, Optional, Sequence, TypedDict, Union, cast
 
 from sortition.features import fill_candidates
@@ -90,15 +90,17 @@ def fill_context(
     features: Any,
     options: DecisionOptions,
     defaults: Defaults,
-) -> None:
-    """Fills all but the decision id."""
+) -> Optional[list[Any]]:
+    """Fills all but the decision id. Returns the ids of the candidates, as they were given."""
     unknown = options.keys() - _KNOWN
     if unknown:
         raise TypeError(f"{min(unknown)} is no option of a decision; one of {sorted(_KNOWN)}")
     types = options.get("types")
     if defaults.types:
         types = {**defaults.types, **(types or {})}
-    fill_candidates(context.candidates, features, options.get("ids"), options.get("query"), types)
+    ids = fill_candidates(
+        context.candidates, features, options.get("ids"), options.get("query"), types
+    )
     context.model = defaults.model
     for name in _DIRECT:
         value = options.get(name)
@@ -121,6 +123,7 @@ def fill_context(
         context.baseline.abstain = baseline.abstain
         if baseline.log_propensity is not None:
             context.baseline.log_propensity = baseline.log_propensity
+    return ids
 
 
 def shown_request(
@@ -149,7 +152,7 @@ def feedback_message(feedback: Feedback) -> ranking_pb2.Feedback:
     if not math.isfinite(value):
         raise ValueError(f"{name} is {value}, must be finite")
     message = ranking_pb2.Feedback(
-        feedback_id=feedback.feedback_id or make_id(),
+        feedback_id=feedback.feedback_id,
         decision_id=feedback.decision_id,
         rank=feedback.rank,
     )
@@ -164,10 +167,19 @@ def feedback_list(
     rank: Optional[int],
     feedback_id: str,
 ) -> list[Feedback]:
-    """Returns the list that the arguments of `feedback` mean."""
+    """Returns the list that the arguments of `feedback` mean, each with an id."""
     if isinstance(feedback, str):
-        return [Feedback(feedback, reward, loss, rank, feedback_id)]
-    return [feedback] if isinstance(feedback, Feedback) else list(feedback)
+        items = [Feedback(feedback, reward, loss, rank, feedback_id)]
+    else:
+        items = [feedback] if isinstance(feedback, Feedback) else list(feedback)
+        if (reward, loss, rank, feedback_id) != (None, None, None, ""):
+            raise TypeError(
+                "reward, loss, rank and feedback_id are for one decision id; a Feedback has its own"
+            )
+    for item in items:
+        if not isinstance(item, Feedback):
+            raise TypeError(f"feedback has {item!r}, must be a decision id, or a list of Feedback")
+    return [item if item.feedback_id else replace(item, feedback_id=make_id()) for item in items]
 
 
 def aggregate_request(

@@ -10,21 +10,19 @@ from typing import Optional
 
 import grpc
 
-from sortition.errors import CallError
-
 # A server that shuts down cancels calls which it has not taken up.
 _AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """A call is repeated, within its deadline, where the server is away:
-    UNAVAILABLE, or CANCELLED by a server that ends.
+    """When a call is repeated within its deadline, and how soon.
 
-    So is one that an overloaded server refuses with a hint when to try again. That is safe for
-    every call: the draw is a function of the decision's id, feedback counts once for each feedback
-    id, and a repetition goes to the server of the first attempt. The pause is a random share of a
-    back-off that doubles, or follows the hint.
+    A call is repeated where the server is away (UNAVAILABLE, or CANCELLED by a server that ends),
+    and where it is overloaded and says when to try again. Repeating is safe for every call: the
+    draw is a function of the decision's id, feedback counts once for each feedback id, and a
+    repetition goes to the server of the first attempt. The pause is a random share of a back-off
+    that doubles, or follows what the server says.
     """
 
     max_attempts: int = 10  # At least 1.
@@ -52,7 +50,6 @@ class Attempts:
         self._end = time.monotonic() + deadline
         self._backoff = policy.first_backoff
         self._first: Optional[grpc.RpcError] = None
-        self._code = grpc.StatusCode.UNKNOWN
         self.number = 1
 
     def left(self) -> float:
@@ -66,11 +63,10 @@ class Attempts:
 
     def pause_after(self, error: grpc.RpcError) -> Optional[float]:
         """Returns the seconds until the next attempt; None if there is none."""
-        self._code = error.code()
         hint = _pushback(error)
-        if self._code in _AWAY:
+        if error.code() in _AWAY:
             pause = self._backoff * random.random()
-        elif self._code == grpc.StatusCode.RESOURCE_EXHAUSTED and hint is not None:
+        elif error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and hint is not None:
             # Not decided. Callers that were refused together come back one after the other.
             pause = hint * (1 + random.random())
         else:
@@ -82,14 +78,14 @@ class Attempts:
         self.number += 1
         return pause
 
-    def failure(self, error: grpc.RpcError, server: str, decision_id: str) -> CallError:
-        """Returns what the caller gets for the last error.
+    def last(self, error: grpc.RpcError) -> grpc.RpcError:
+        """Returns the error that the caller gets where `error` was the last.
 
         Why the server was away says more than that the deadline passed while waiting for it.
         """
-        if self._first is not None and self._code == grpc.StatusCode.DEADLINE_EXCEEDED:
-            error = self._first
-        return CallError(error.code(), error.details() or "", server, decision_id, self.number)
+        if self._first is not None and error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
+            return self._first
+        return error
 
 
 def _pushback(error: grpc.RpcError) -> Optional[float]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional, Union
+from typing import Optional, Sequence, Union
 
 import grpc
+
+from sortition.servers import authority_of, is_local
 
 _OPTIONS = [
     # Clients of one address do not share connections.
@@ -31,6 +34,19 @@ class Security:
     key_file: Union[str, Path] = ""  # Its key.
     server_name: str = ""  # In the server's certificate; empty: the host of the address.
     token_file: Union[str, Path] = ""  # Holds the bearer token alone.
+    # Sends the token to other machines over plain text: something in between encrypts it.
+    plaintext_tokens: bool = False
+
+    def check(self, addresses: Sequence[str]) -> None:
+        """Raises a ValueError if a token would go to another machine over plain text."""
+        if not self.token_file or self.plaintext_tokens or self._uses_tls():
+            return
+        for address in addresses:
+            if not is_local(address):
+                raise ValueError(
+                    f'token_file is "{self.token_file}" and a server "{address}": it must be on '
+                    "this machine, or have ca_file or server_name (TLS), or plaintext_tokens"
+                )
 
     def channel_credentials(self) -> Optional[grpc.ChannelCredentials]:
         """Returns credentials, or None for plain text. ValueError names the file that is wrong."""
@@ -39,7 +55,7 @@ class Security:
                 f'certificate_file is "{self.certificate_file}", key_file is "{self.key_file}", '
                 "must be given together"
             )
-        if not (self.ca_file or self.certificate_file or self.server_name):
+        if not self._uses_tls():
             return None
         return grpc.ssl_channel_credentials(
             root_certificates=_read("ca_file", self.ca_file),
@@ -60,11 +76,19 @@ class Security:
             )
         return (("authorization", f"Bearer {token}"),)
 
-    def channel_options(self) -> list[tuple[str, object]]:
+    def channel_options(self, instead_of: str = "") -> list[tuple[str, object]]:
+        """`instead_of`: the address whose name the server has, if it is called by another."""
         options: list[tuple[str, object]] = list(_OPTIONS)
-        if self.server_name:
-            options.append(("grpc.ssl_target_name_override", self.server_name))
+        authority = authority_of(instead_of)
+        name = self.server_name or re.sub(r":\d+$", "", authority)
+        if name:
+            options.append(("grpc.ssl_target_name_override", name))
+        if authority and not self.server_name:
+            options.append(("grpc.default_authority", authority))
         return options
+
+    def _uses_tls(self) -> bool:
+        return bool(self.ca_file or self.certificate_file or self.server_name)
 
 
 def _read(option: str, path: Union[str, Path]) -> Optional[bytes]:
