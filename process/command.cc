@@ -14,6 +14,7 @@ namespace sortition {
 namespace {
 
 constexpr char kUsagePayload[] = "sortition.usage";
+constexpr char kNotYetPayload[] = "sortition.not_yet";
 
 std::vector<absl::string_view> WordsOf(absl::string_view text) {
   return absl::StrSplit(text, ' ', absl::SkipEmpty());
@@ -40,7 +41,8 @@ std::string CommandHelp(const Program& program, const Command& command) {
       command.positional.empty() ? "" : " ", command.positional,
       " [--config=FILE] [--FLAG=VALUE …]\n\n",
       command.help.empty() ? command.summary + "\n" : command.help, "\n",
-      OptionsHelp(command.options));
+      OptionsHelp(command.options),
+      command.check == nullptr ? "" : absl::StrCat("\n", kCheckConfigHelp));
 }
 
 // One line per command whose name begins with `group` (empty: all).
@@ -123,6 +125,16 @@ bool IsUsageError(const absl::Status& status) {
   return status.GetPayload(kUsagePayload).has_value();
 }
 
+absl::Status NotYetError(absl::string_view message) {
+  absl::Status status = absl::FailedPreconditionError(message);
+  status.SetPayload(kNotYetPayload, absl::Cord());
+  return status;
+}
+
+bool IsNotYetError(const absl::Status& status) {
+  return status.GetPayload(kNotYetPayload).has_value();
+}
+
 absl::Status CheckChoice(absl::string_view flag, absl::string_view value,
                          const std::vector<std::string>& permitted) {
   if (std::any_of(permitted.begin(), permitted.end(),
@@ -131,6 +143,20 @@ absl::Status CheckChoice(absl::string_view flag, absl::string_view value,
   }
   return UsageError(absl::StrCat("--", flag, " is \"", value, "\", must be ",
                                  absl::StrJoin(permitted, " or ")));
+}
+
+bool TakeFlag(const std::string& flag, std::vector<std::string>* arguments) {
+  const auto end = std::find(arguments->begin(), arguments->end(), "--");
+  const auto rest = std::remove(arguments->begin(), end, flag);
+  const bool found = rest != end;
+  arguments->erase(rest, end);
+  return found;
+}
+
+int PrintFindings(const std::vector<std::string>& findings, std::ostream* out) {
+  for (const std::string& finding : findings) *out << finding << "\n";
+  out->flush();
+  return findings.empty() ? kExitOk : kExitUsage;
 }
 
 absl::Status ParseCommand(const std::vector<std::string>& arguments,
@@ -161,11 +187,14 @@ int RunCommand(const Program& program,
   }
   const Command* command = FindCommand(program.commands, arguments);
   if (command == nullptr) return RunNoCommand(program, arguments, output);
-  const std::vector<std::string> rest(
+  std::vector<std::string> rest(
       arguments.begin() + WordsOf(command->name).size(), arguments.end());
   if (AsksForHelp(rest)) {
     output->out << CommandHelp(program, *command);
     return kExitOk;
+  }
+  if (command->check != nullptr && TakeFlag("--check_config", &rest)) {
+    return PrintFindings(command->check(rest), &output->out);
   }
   const absl::Status status = command->run(rest, output);
   output->out.flush();
@@ -177,7 +206,7 @@ int RunCommand(const Program& program,
   }
   output->error << absl::StatusCodeToString(status.code()) << ": "
                 << status.message() << "\n";
-  return kExitError;
+  return IsNotYetError(status) ? kExitNotYet : kExitError;
 }
 
 }  // namespace sortition

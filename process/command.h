@@ -26,9 +26,18 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitError = 1;  // What was asked for did not work.
 inline constexpr int kExitUsage = 2;  // A wrong option, argument or command.
 inline constexpr int kExitGateSaysNo = 3;  // `train`: nothing was published.
+inline constexpr int kExitNotYet = 4;  // As it is now, there is nothing to do.
 
 // What --help says of those that every program has.
 inline constexpr char kExitCodes[] = "0 done, 1 failed, 2 called wrongly";
+
+// What --help says of the flag, where there is one.
+inline constexpr char kCheckConfigHelp[] =
+    "  --check_config                Check options, files and directories, "
+    "print\n"
+    "                                one line per finding, change nothing; "
+    "exit\n"
+    "                                code 2 if there are any\n";
 
 struct Command {
   std::string name;  // One or two words, as in "log stats".
@@ -38,11 +47,17 @@ struct Command {
   std::string summary;  // One line.
   const google::protobuf::Descriptor* options = nullptr;
   // Parses the arguments behind the name, then runs. A status that
-  // IsUsageError() exits with kExitUsage, any other error with kExitError.
+  // IsUsageError() exits with kExitUsage, one that IsNotYetError() with
+  // kExitNotYet, any other error with kExitError.
   std::function<absl::Status(const std::vector<std::string>& arguments,
                              CommandOutput* output)>
       run;
   std::string help;  // Printed by --help before the options; "": `summary`.
+  // Returns what would keep the command from beginning, one line each, for
+  // --check_config; null: it has no such flag.
+  std::function<std::vector<std::string>(
+      const std::vector<std::string>& arguments)>
+      check = nullptr;
 };
 
 struct Program {
@@ -56,9 +71,20 @@ struct Program {
 absl::Status UsageError(absl::string_view message);
 bool IsUsageError(const absl::Status& status);
 
+// FailedPrecondition that time alone may mend: who calls again and again, as a
+// timer does, should not count it as a failure.
+absl::Status NotYetError(absl::string_view message);
+bool IsNotYetError(const absl::Status& status);
+
 // Usage error unless `value` is one of `permitted`.
 absl::Status CheckChoice(absl::string_view flag, absl::string_view value,
                          const std::vector<std::string>& permitted);
+
+// Removes the flag from those before "--"; returns whether it was there.
+bool TakeFlag(const std::string& flag, std::vector<std::string>* arguments);
+
+// Prints a line for each finding of --check_config; returns the exit code.
+int PrintFindings(const std::vector<std::string>& findings, std::ostream* out);
 
 // Parses into `options`. Usage error where a flag is bad or the number of
 // positional arguments is not what Command.positional says.
@@ -73,23 +99,40 @@ using CommandFunction = absl::Status (*)(
     CommandOutput* output);
 
 template <typename Options>
+using CheckFunction = std::vector<std::string> (*)(const Options& options);
+
+template <typename Options>
 Command MakeCommand(const std::string& name, const std::string& positional,
                     const std::string& summary, CommandFunction<Options> run,
-                    const std::string& help = "") {
-  return {name,
-          positional,
-          summary,
-          Options::descriptor(),
-          [run, positional](const std::vector<std::string>& arguments,
-                            CommandOutput* output) {
-            Options options;
-            CommandLine command_line;
-            absl::Status status =
-                ParseCommand(arguments, positional, &options, &command_line);
-            return status.ok() ? run(options, command_line.positional, output)
-                               : status;
-          },
-          help};
+                    const std::string& help = "",
+                    CheckFunction<Options> check = nullptr) {
+  Command command = {
+      name,
+      positional,
+      summary,
+      Options::descriptor(),
+      [run, positional](const std::vector<std::string>& arguments,
+                        CommandOutput* output) {
+        Options options;
+        CommandLine command_line;
+        const absl::Status status =
+            ParseCommand(arguments, positional, &options, &command_line);
+        return status.ok() ? run(options, command_line.positional, output)
+                           : status;
+      },
+      help};
+  if (check == nullptr) return command;
+  command.check = [check,
+                   positional](const std::vector<std::string>& arguments) {
+    Options options;
+    CommandLine command_line;
+    const absl::Status status =
+        ParseCommand(arguments, positional, &options, &command_line);
+    return status.ok()
+               ? check(options)
+               : std::vector<std::string>{std::string(status.message())};
+  };
+  return command;
 }
 
 // Finds the command that `arguments` (without program name) begin with, and

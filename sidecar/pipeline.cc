@@ -145,9 +145,12 @@ absl::StatusOr<std::vector<std::string>> Pipeline::AllSegments() const {
 }
 
 absl::StatusOr<bool> Pipeline::Poll(uint64_t max_steps) {
+  constexpr int64_t kMostUs = 100'000;
+  const int64_t end_us = steady_clock_ ? steady_clock_() + kMostUs : 0;
   bool is_busy = true;
   for (uint64_t step = 0; step < max_steps && is_busy; ++step) {
     ASSIGN_OR_RETURN(is_busy, Step());
+    if (steady_clock_ && steady_clock_() >= end_us) break;
   }
   RETURN_IF_ERROR(DoHousekeeping());
   UpdateMetrics();

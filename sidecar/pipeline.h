@@ -46,8 +46,9 @@ class Pipeline {
       Clock steady_clock = nullptr, SidecarStatusSource* status = nullptr);
 
   // Takes at most `max_steps` steps; a step reads a record or writes a tuple or
-  // a late record. Returns false if there is nothing to do until Wait()
-  // returns.
+  // a late record. With `steady_clock` it ends after 100 ms, however large the
+  // records are: signals and the watchdog wait for it. Returns false if there
+  // is nothing to do until Wait() returns.
   absl::StatusOr<bool> Poll(uint64_t max_steps);
 
   // Waits until a spool may have changed, at most `seconds`.

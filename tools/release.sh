@@ -8,6 +8,7 @@
 #   --no-image      makes no image; default: makes one where buildah or docker is installed
 #   --no-python     makes no python3-sortition
 #   --dirty         releases the files as they are; default: refuses what is not committed
+# SORTITION_MAINTAINER is who answers for the packages: "NAME <ADDRESS>".
 # IMAGE_OPTIONS holds options for buildah that this machine needs.
 set -euo pipefail
 
@@ -42,7 +43,8 @@ if [ -z "$dirty" ]; then
 fi
 
 # The time of everything is that of the newest commit.
-export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
 export TZ=UTC LC_ALL=C.UTF-8
 umask 022
 version=$(sed -n 's/^project(sortition VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Tries the packages on a bare Debian, as a new user would: installs them into a minimal root,
-# starts server and sidecar by their configurations, asks for a first ranking, upgrades, removes.
-# Looks at the units with systemd-analyze, too. Needs root, debootstrap and a Debian mirror.
+# starts server and sidecar by their configurations, asks for a first ranking from the shell, from
+# Python and from Node, reads the tuples into a data frame, upgrades, removes. Looks at the units
+# with systemd-analyze, too. Needs root, debootstrap, a Debian mirror and npm's registry.
 # usage: tools/try_packages.sh PACKAGES NEWER [ROOT]
 #   PACKAGES  folder of the packages
 #   NEWER     folder of the same packages with a higher version, for the upgrade
 #   ROOT      tar file of a minimal Debian 12; without it debootstrap makes one
+# SORTITION_PATIENCE multiplies the limits, where a machine has other things to do.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 packages=$(realpath "$1") newer=$(realpath "$2") tar=${3:-}
@@ -28,6 +30,9 @@ else
 fi
 mount -t proc proc "$root/proc"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
+# Whom this machine trusts besides, such as a proxy between here and npm's registry.
+trusted=/usr/local/share/ca-certificates
+[ ! -d "$trusted" ] || { mkdir -p "$root$trusted" && cp -R "$trusted/." "$root$trusted/"; }
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" && chmod +x "$root/usr/sbin/policy-rc.d"
 install "$here/packaging/try_in_root.sh" "$root/usr/local/bin/try_in_root"
 
@@ -41,6 +46,17 @@ apt_install() {
   in_root sh -c 'apt-get install -q -y --no-install-recommends "$@" /packages/*.deb' install "$@" \
     >>"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2 && return 1; }
 }
+# debian_install PACKAGE ...: of Debian, without what they recommend.
+debian_install() {
+  in_root apt-get install -q -y --no-install-recommends "$@" >>"$work/log" 2>&1 ||
+    { tail -n 30 "$work/log" >&2 && return 1; }
+}
+# within SECONDS WHAT LIMIT: says how long it took, and fails if that is too long.
+within() {
+  local limit=$(($3 * ${SORTITION_PATIENCE:-1}))
+  echo "$2 after $1 s, installation included; at most $limit s"
+  [ "$1" -lt "$limit" ]
+}
 
 in_root apt-get update -q >"$work/log" 2>&1
 begin=$SECONDS
@@ -50,12 +66,27 @@ begin=$SECONDS
 times >"$work/before"
 apt_install "$packages"
 times >"$work/after"
+installed=$((SECONDS - begin))
 # The second line of each is the time of children, as 1m2.3s of the user and of the system.
 processor=$(awk 'FNR == 2 { gsub("[ms]", " "); now = 60 * $1 + $2 + 60 * $3 + $4; used = now - last; last = now }
   END { printf "%.0f", used }' "$work/before" "$work/after")
-echo "installed in $((SECONDS - begin)) s, of which the processor worked for $processor s"
+echo "installed in $installed s, of which the processor worked for $processor s"
 alone try_in_root serve
 echo "feedback, tuple and drain after $((SECONDS - begin)) s, installation included"
+
+# Each of these begins with the installation; downloads count.
+begin=$SECONDS
+alone try_in_root python
+within $((installed + SECONDS - begin)) 'an answer by Python' 180
+begin=$SECONDS
+debian_install nodejs npm
+in_root try_in_root npm >>"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2 && exit 1; }
+alone try_in_root node
+within $((installed + SECONDS - begin)) 'an answer by Node' 300
+begin=$SECONDS
+debian_install python3-pandas
+alone try_in_root frame
+within $((installed + SECONDS - begin)) 'tuples in a data frame' 300
 
 # The units, among the targets and slices that this machine has: the bare Debian has none.
 if command -v systemd-analyze >/dev/null; then

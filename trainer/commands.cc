@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "trainer/command_help.h"
+#include "trainer/config_checks/check_config.h"
 #include "trainer/train_help.h"
 #include "trainer/trainer_commands.h"
 
@@ -37,47 +38,48 @@ Program TrainerProgram() {
           {MakeCommand(kTrain, "",
                        "Learn from tuple segments or labels, evaluate, "
                        "gate, publish",
-                       RunTrain, TrainHelp()),
+                       RunTrain, TrainHelp(), CheckConfig),
            MakeCommand("evaluate", "",
                        "Print metrics of a model's rankings on labelled "
                        "queries",
-                       RunEvaluate, kEvaluateHelp),
+                       RunEvaluate, kEvaluateHelp, CheckConfig),
            MakeCommand("fit", "",
                        "Publish a first model from labelled queries "
                        "(LETOR/SVMlight, columns)",
-                       RunFit, kFitHelp),
+                       RunFit, kFitHelp, CheckConfig),
            MakeCommand("describe", "",
                        "Print what a version is made of: features, trees, "
                        "weights",
-                       RunDescribe, kDescribeHelp),
+                       RunDescribe, kDescribeHelp, CheckConfig),
            MakeCommand("calibrate", "",
                        "Find the temperature at which a policy abstains as "
                        "often as its rule",
-                       RunCalibrate, kCalibrateHelp),
+                       RunCalibrate, kCalibrateHelp, CheckConfig),
            MakeCommand("ope", "",
                        "Judge policies from a log that they did not write",
-                       RunOpe, kOpeHelp),
+                       RunOpe, kOpeHelp, CheckConfig),
            MakeCommand("clicks", "",
                        "Fit models of what users click to a log of rankings",
-                       RunClicks, kClicksHelp),
+                       RunClicks, kClicksHelp, CheckConfig),
            MakeCommand("publish", "",
                        "Publish an older version again, or a model of another "
                        "store",
-                       RunPublish, kPublishHelp),
+                       RunPublish, kPublishHelp, CheckConfig),
            MakeCommand("prune", "",
                        "Remove old versions that nothing needs any more",
-                       RunPrune, kPruneHelp),
+                       RunPrune, kPruneHelp, CheckConfig),
            MakeCommand("rollout", "",
                        "Let a new version take over step by step, or go back",
-                       RunRollout, kRolloutHelp),
+                       RunRollout, kRolloutHelp, CheckConfig),
            MakeCommand("cluster", "",
                        "Group the sources or queries of a log that agree",
-                       RunCluster, kClusterHelp),
+                       RunCluster, kClusterHelp, CheckConfig),
            MakeCommand("convert", "",
                        "Make bandit tuples from multi-label data (SVMlight)",
-                       RunConvert, kConvertHelp)},
+                       RunConvert, kConvertHelp, CheckConfig)},
       .more_exit_codes =
-          "3 the gate said no (train), a version went back (rollout)",
+          "3 the gate said no (train), a version went back (rollout), 4 too "
+          "little to learn from yet, or a rollout under way (train)",
       .notes = LearnerTable(LearnersListed::kAll)};
 }
 

@@ -15,7 +15,6 @@
 #include "core/base/status_macros.h"
 #include "core/counterfactual/evaluation/improvement.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
-#include "core/learners/counterfactual/poem_options.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "io/models/look_ledger.h"
 #include "io/models/model_store.h"
@@ -40,32 +39,6 @@ namespace {
 
 using config::v1::TrainOptions;
 using config::v1::TrainReport;
-
-absl::Status ValidateTrainOptions(const TrainOptions& options) {
-  RETURN_IF_ERROR(ValidateModelName(options.model()));
-  RETURN_IF_ERROR(ValidatePartsAndRewards(options));
-  constexpr double kLeastFraction = 0.01;
-  if (options.test_fraction() < kLeastFraction) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "test_fraction is ", options.test_fraction(), ", must be at least ",
-        kLeastFraction, " for learner ", options.learner()));
-  }
-  RETURN_IF_ERROR(ValidatePoemOptions(options.poem()));
-  if (options.baseline() != "serving" && options.baseline() != "newest" &&
-      options.baseline() != "log") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("baseline is '", options.baseline(),
-                     "', must be serving, newest or log"));
-  }
-  if (!options.action().empty() && options.action() != "select" &&
-      options.action() != "rank" && options.action() != "label" &&
-      options.action() != "labels") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("action is '", options.action(),
-                     "', must be select, rank, label or labels"));
-  }
-  return absl::OkStatus();
-}
 
 model::v1::Model MakeModel(const TrainOptions& options, const TrainData& data,
                            const Eigen::VectorXd& parameters) {
@@ -288,7 +261,7 @@ void FillCounts(const TrainOptions& options, const TrainData& data,
 
 absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  RETURN_IF_ERROR(ValidateTrainOptions(options));
+  RETURN_IF_ERROR(ValidateTupleTraining(options));
   RETURN_IF_ERROR(CheckTrainRollout(options));
   const ModelStore store(options.model_store());
   RETURN_IF_ERROR(CheckPrior(options, store));
@@ -351,14 +324,7 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
 
 absl::StatusOr<TrainReport> Train(const TrainOptions& given) {
   ASSIGN_OR_RETURN(const LearnerInfo learner, ChooseLearner(given));
-  if (learner.make_labelled != nullptr) {
-    if (given.rollout()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "rollout is true, must be false for learner ", learner.name,
-          "; begin one with `sortition-trainer rollout --start` instead"));
-    }
-    return TrainLabelled(given, learner);
-  }
+  if (learner.make_labelled != nullptr) return TrainLabelled(given, learner);
   TrainOptions options = given;
   if (options.has_threads() && !options.poem().has_threads()) {
     options.mutable_poem()->set_threads(options.threads());

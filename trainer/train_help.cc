@@ -38,7 +38,8 @@ constexpr char kMore[] = R"(
   sortition-trainer train --help=all        everything
 
 Exit status: 0 published (or would be, with --dry_run), 1 error, 2 called
-wrongly, 3 the gate said no.
+wrongly, 3 the gate said no, 4 too little to learn from yet, or a rollout is
+under way.
 )";
 
 // What a first call of train needs.
@@ -80,12 +81,13 @@ std::string ShortHelp() {
   return absl::StrCat(kUsage, kShort, LearnerTable(LearnersListed::kOfTrain),
                       "\nCommon options:\n",
                       OptionEntries(TrainOptions::descriptor(), is_common),
-                      kMore);
+                      "\n", kCheckConfigHelp, kMore);
 }
 
 std::string FullHelp() {
   return absl::StrCat(kUsage, TrainHelp(), "\n",
-                      OptionsHelp(TrainOptions::descriptor()));
+                      OptionsHelp(TrainOptions::descriptor()), "\n",
+                      kCheckConfigHelp);
 }
 
 std::string LearnerHelp(const LearnerInfo& learner) {
@@ -96,11 +98,12 @@ std::string LearnerHelp(const LearnerInfo& learner) {
   const auto is_shared = [&](const internal::OptionField& option) {
     return !is_own(option) && LearnerUses(learner, *option.path.front());
   };
-  return absl::StrCat(
-      kUsage, "Learner ", learner.name, ", from ", learner.data, ": ",
-      learner.help, ".\n", OptionEntries(descriptor, is_own),
-      "\nOptions that other learners have, too:\n",
-      OptionEntries(descriptor, is_shared), OptionsHelpEnd(descriptor));
+  return absl::StrCat(kUsage, "Learner ", learner.name, ", from ", learner.data,
+                      ": ", learner.help, ".\n",
+                      OptionEntries(descriptor, is_own),
+                      "\nOptions that other learners have, too:\n",
+                      OptionEntries(descriptor, is_shared),
+                      OptionsHelpEnd(descriptor), "\n", kCheckConfigHelp);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ export interface LabelOptions<Id = unknown> extends DecisionOptions<Id> {
   /** Size of the subset, for policies of fixed size; unset: the model's own. */
   k?: number;
 }
-export interface AggregateOptions<Id = unknown> extends DecisionOptions<Id> {
+export interface AggregateOptions<Id = unknown> extends Omit<DecisionOptions<Id>, 'query' | 'types'> {
   scale?: 'MIN_MAX' | 'RANK' | 'NONE';
   /** One for each source; unset: all are 1. */
   weights?: Iterable<number>;
@@ -79,6 +79,10 @@ export interface AggregateOptions<Id = unknown> extends DecisionOptions<Id> {
   uniformMixture?: number;
   bootstrapSamples?: number;
   confidence?: number;
+}
+/** Then answers have places in the request, document_index, instead of ids. */
+export interface NoIds {
+  ids?: undefined;
 }
 /** Of features in one flat array. */
 export interface Width {
@@ -189,25 +193,35 @@ export class Ranker {
   /** Draws an order of the candidates, or its first `topK` ranks. */
   rank<Id>(features: Flat, options: RankOptions<Id> & Width & {ids: Iterable<Id>}): Promise<Ranking<string>>;
   rank<Id>(features: Rows | NamedRows, options: RankOptions<Id> & {ids: Iterable<Id>}): Promise<Ranking<string>>;
-  rank(features: Flat, options: RankOptions & Width): Promise<Ranking<number>>;
-  rank(features: Rows | NamedRows, options?: RankOptions): Promise<Ranking<number>>;
+  rank(features: Flat, options: RankOptions & Width & NoIds): Promise<Ranking<number>>;
+  rank(features: Rows | NamedRows, options?: RankOptions & NoIds): Promise<Ranking<number>>;
+  rank(features: Flat, options: RankOptions & Width): Promise<Ranking<string | number>>;
+  rank(features: Rows | NamedRows, options?: RankOptions): Promise<Ranking<string | number>>;
   /** Draws one candidate, or none if the policy abstains. */
   select<Id>(features: Flat, options: DecisionOptions<Id> & Width & {ids: Iterable<Id>}): Promise<Selection<string>>;
   select<Id>(features: Rows | NamedRows,
       options: DecisionOptions<Id> & {ids: Iterable<Id>}): Promise<Selection<string>>;
-  select(features: Flat, options: DecisionOptions & Width): Promise<Selection<number>>;
-  select(features: Rows | NamedRows, options?: DecisionOptions): Promise<Selection<number>>;
+  select(features: Flat, options: DecisionOptions & Width & NoIds): Promise<Selection<number>>;
+  select(features: Rows | NamedRows, options?: DecisionOptions & NoIds): Promise<Selection<number>>;
+  select(features: Flat, options: DecisionOptions & Width): Promise<Selection<string | number>>;
+  select(features: Rows | NamedRows, options?: DecisionOptions): Promise<Selection<string | number>>;
   /** Draws a subset of the candidates. */
   label<Id>(features: Flat, options: LabelOptions<Id> & Width & {ids: Iterable<Id>}): Promise<Subset<string>>;
   label<Id>(features: Rows | NamedRows, options: LabelOptions<Id> & {ids: Iterable<Id>}): Promise<Subset<string>>;
-  label(features: Flat, options: LabelOptions & Width): Promise<Subset<number>>;
-  label(features: Rows | NamedRows, options?: LabelOptions): Promise<Subset<number>>;
+  label(features: Flat, options: LabelOptions & Width & NoIds): Promise<Subset<number>>;
+  label(features: Rows | NamedRows, options?: LabelOptions & NoIds): Promise<Subset<number>>;
+  label(features: Flat, options: LabelOptions & Width): Promise<Subset<string | number>>;
+  label(features: Rows | NamedRows, options?: LabelOptions): Promise<Subset<string | number>>;
   /** Combines score lists: `scores` has a row for each candidate and a column for each source. */
   aggregate<Id>(scores: Float32Array | Float64Array,
       options: AggregateOptions<Id> & Width & {ids: Iterable<Id>}): Promise<Aggregation<string>>;
   aggregate<Id>(scores: Rows, options: AggregateOptions<Id> & {ids: Iterable<Id>}): Promise<Aggregation<string>>;
-  aggregate(scores: Float32Array | Float64Array, options: AggregateOptions & Width): Promise<Aggregation<number>>;
-  aggregate(scores: Rows, options?: AggregateOptions): Promise<Aggregation<number>>;
+  aggregate(scores: Float32Array | Float64Array,
+      options: AggregateOptions & Width & NoIds): Promise<Aggregation<number>>;
+  aggregate(scores: Rows, options?: AggregateOptions & NoIds): Promise<Aggregation<number>>;
+  aggregate(scores: Float32Array | Float64Array,
+      options: AggregateOptions & Width): Promise<Aggregation<string | number>>;
+  aggregate(scores: Rows, options?: AggregateOptions): Promise<Aggregation<string | number>>;
   /** Reports what the user saw: document_index by rank. */
   shown(decisionId: string, shown: Iterable<number>, options?: ShownOptions): Promise<void>;
   /**
@@ -219,7 +233,7 @@ export class Ranker {
   feedback(feedback: readonly Feedback[], options?: CallOptions): Promise<number>;
   /** Whether each of several addresses serves, as far as its health watch has said. */
   serving(): Record<string, boolean>;
-  /** Ends the connections; calls under way end with a CancelledError. */
+  /** Ends the connections; calls under way and later ones end with a CancelledError. */
   close(): void;
 }
 

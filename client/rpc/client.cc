@@ -124,6 +124,13 @@ grpc::Status AskOverStream(v1::Ranking::Stub* ranking,
   return {grpc::StatusCode::INTERNAL, "the stream ended before its answers"};
 }
 
+// Whether the server is away. One that closes its port ends calls as CANCELLED;
+// callers cannot: they never see the context of a call.
+bool IsAway(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+         status.error_code() == grpc::StatusCode::CANCELLED;
+}
+
 // Returns the address of the one server that a call reached, if `address`
 // stands for others, too; otherwise nothing. A call that reached none has the
 // target of its channel as `peer`.
@@ -236,8 +243,7 @@ absl::Status Client::CallWithRetries(
       context.AddMetadata("authorization", credentials_.authorization);
     }
     const grpc::Status status = call(*stubs, &context);
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE ||
-        attempt >= options_.max_attempts) {
+    if (!IsAway(status) || attempt >= options_.max_attempts) {
       return FromGrpcStatus(status);
     }
     const auto server = OneOfSeveral(context.peer(), first.address);

@@ -34,8 +34,9 @@ struct CallOptions {
 
 // Thread-safe. Calls block until the answer, an error or the deadline.
 //
-// A call is retried only where the server says UNAVAILABLE, after a random
-// share of a back-off that grows exponentially. That is safe for every call.
+// A call is retried only where the server is away (UNAVAILABLE, or CANCELLED by
+// a server that closes its port), after a random share of a back-off that grows
+// exponentially. That is safe for every call.
 // The draw of a decision is a function of its id and the model's version, so
 // that a repetition gives the same answer; a request without an id gets a UUID
 // here before the first attempt. Where another version serves by then, and the
@@ -64,7 +65,7 @@ class Client {
       const std::string& address, const CallOptions& options = {});
 
   // Status codes are the server's (proto/sortition/v1/ranking.proto), or
-  // Unavailable and DeadlineExceeded of the connection.
+  // Unavailable, Cancelled and DeadlineExceeded of the connection.
   absl::StatusOr<v1::RankResponse> Rank(v1::RankRequest request);
   absl::StatusOr<v1::SelectResponse> Select(v1::SelectRequest request);
   absl::StatusOr<v1::LabelResponse> Label(v1::LabelRequest request);

@@ -1,5 +1,6 @@
 #include "client/top/status_source.h"
 
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -13,13 +14,14 @@
 namespace sortition {
 namespace {
 
-constexpr double kPatienceSeconds = 1;
+constexpr HttpGetLimits kLimits = {.time = std::chrono::seconds(1),
+                                   .bytes = size_t{64} << 20};
 
 // Sets the answer of `address`, or why there is none.
 void Ask(const std::string& address, std::optional<status::v1::Status>* status,
          std::string* problem) {
   const absl::StatusOr<std::string> json =
-      HttpGet(address, "/status.json?history=0", kPatienceSeconds);
+      HttpGet(address, "/status.json?history=0", kLimits);
   if (!json.ok()) {
     *problem = std::string(json.status().message());
     return;

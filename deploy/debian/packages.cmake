@@ -1,8 +1,12 @@
+# Ends each description.
+set(what_it_is "Sortition ranks candidates and selects answers at random, knows the exact
+probability of what it chose, and learns from the log of its decisions.")
+
 # sortition_package(COMPONENT PACKAGE [PROGRAM p] SUMMARY s TEXT t SECTION s [CONFIG c ...]
 #   [UNITS u ...] [SCRIPTS s] [DEPENDS d] [RECOMMENDS r] [SUGGESTS s]): a package with what all
-# have, copyright and changelog, and for a program its binary, manual, completion, options in
-# /etc/sortition (conffiles), units and maintainer scripts. TEXT goes on after the name of the
-# package. SCRIPTS is the folder of other maintainer scripts.
+# have, copyright, README.Debian and changelog, and for a program its binary, manual, completion,
+# options in /etc/sortition (conffiles), units and maintainer scripts. TEXT goes on after the name
+# of the package. SCRIPTS is the folder of other maintainer scripts.
 set(components)
 
 function(sortition_package component package)
@@ -12,7 +16,8 @@ function(sortition_package component package)
   set(components ${components} ${component} PARENT_SCOPE)
   sortition_make_changelog(${package})
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package} PARENT_SCOPE)
-  set(CPACK_COMPONENT_${upper}_DESCRIPTION "${arg_SUMMARY}\n${package} ${arg_TEXT}" PARENT_SCOPE)
+  set(CPACK_COMPONENT_${upper}_DESCRIPTION 
+    "${arg_SUMMARY}\n${package} ${arg_TEXT}\n\n${what_it_is}" PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${arg_SECTION} PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_PACKAGE_RECOMMENDS "${arg_RECOMMENDS}" PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_PACKAGE_SUGGESTS "${arg_SUGGESTS}" PARENT_SCOPE)
@@ -20,7 +25,7 @@ function(sortition_package component package)
     file(GLOB scripts ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPTS}/*)
     set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA "${scripts}" PARENT_SCOPE)
   endif()
-  install(FILES copyright DESTINATION ${doc}/${package} COMPONENT ${component})
+  install(FILES copyright README.Debian DESTINATION ${doc}/${package} COMPONENT ${component})
   install(FILES ${made}/changelogs/${package}/changelog.gz DESTINATION ${doc}/${package}
     COMPONENT ${component})
   if(arg_PROGRAM)

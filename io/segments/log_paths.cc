@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/base/status_macros.h"
@@ -29,6 +30,22 @@ bool IsDirectory(const std::string& path) {
 bool Exists(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error);
+}
+
+// Of an entry that matches nothing. A folder that one may not look into is not
+// one that is missing.
+absl::Status NothingAt(const std::string& entry) {
+  std::error_code error;
+  if (!fs::exists(entry, error) && error) {
+    return absl::ErrnoToStatus(
+        error.value(),
+        absl::StrCat("'", entry,
+                     "' must be readable by the user who runs this program"));
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "'", entry,
+      "' does not exist and matches nothing; must be a directory of segments, "
+      "a segment, or a pattern of such with *, ? or []"));
 }
 
 // Returns whether a file is a segment by its name. Locks and files of other
@@ -140,12 +157,7 @@ absl::StatusOr<std::vector<std::string>> ExpandLogEntries(
   for (const std::string& entry : split) {
     const std::vector<std::string> matches =
         Exists(entry) ? std::vector<std::string>{entry} : Glob(entry);
-    if (matches.empty()) {
-      return absl::NotFoundError(absl::StrCat(
-          "'", entry,
-          "' does not exist and matches nothing; must be a directory of "
-          "segments, a segment, or a pattern of such with *, ? or []"));
-    }
+    if (matches.empty()) return NothingAt(entry);
     paths.insert(paths.end(), matches.begin(), matches.end());
   }
   return paths;

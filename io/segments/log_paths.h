@@ -13,7 +13,8 @@ namespace sortition {
 // or [] as in glob(7), or several of these, separated by commas; what exists
 // under that very name is neither pattern nor list. Sorted by file name: names
 // begin with a time, so segments of several directories come in the order of
-// writing. NotFound for an entry that matches nothing.
+// writing. NotFound for an entry that matches nothing; the error of the system,
+// such as PermissionDenied, for one that cannot be looked at.
 absl::StatusOr<std::vector<std::string>> FindSegments(
     const std::vector<std::string>& entries);
 
@@ -23,7 +24,7 @@ absl::StatusOr<std::vector<std::string>> FindSegmentsWithLate(
     const std::vector<std::string>& entries);
 
 // Returns the directories and segments that such entries name, in their order
-// and as they are written there. NotFound for an entry that matches nothing.
+// and as they are written there. Errors as of FindSegments.
 absl::StatusOr<std::vector<std::string>> ExpandLogEntries(
     const std::vector<std::string>& entries);
 

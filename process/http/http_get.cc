@@ -1,21 +1,26 @@
 #include "process/http/http_get.h"
 
 #include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <chrono>
-#include <cmath>
+#include <cstdint>
 #include <cstring>
-#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_split.h"
 #include "core/base/status_macros.h"
 
 namespace sortition {
@@ -23,114 +28,182 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostBytes = size_t{64} << 20;
-
-absl::Status NoAnswer(const std::string& address, absl::string_view why) {
-  return absl::UnavailableError(absl::StrCat(address, ": ", why));
+absl::Status Failure(absl::string_view what, int error) {
+  return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(error)));
 }
 
-// Limits the next call on the socket to the time that is left.
-bool LimitTime(int fd, Clock::time_point end) {
-  const double left = std::chrono::duration<double>(end - Clock::now()).count();
-  if (left <= 0) return false;
-  timeval limit = {};
-  limit.tv_sec = static_cast<time_t>(std::floor(left));
-  constexpr double kUsPerSecond = 1e6;
-  limit.tv_usec = static_cast<suseconds_t>(
-      std::max((left - std::floor(left)) * kUsPerSecond, 1.0));
-  return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
-         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0;
+// Waits until the socket can be read or written.
+absl::Status Await(int fd, short events, Clock::time_point end) {
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - Clock::now());
+    if (left.count() <= 0) {
+      return absl::DeadlineExceededError("no whole answer in time");
+    }
+    pollfd wait = {fd, events, 0};
+    const int ready = ::poll(&wait, 1, static_cast<int>(left.count()) + 1);
+    if (ready > 0) return absl::OkStatus();
+    if (ready < 0 && errno != EINTR) return Failure("cannot wait", errno);
+  }
 }
 
-// Returns a socket that is connected.
+// Returns a socket that does not block and is connected.
+absl::StatusOr<int> Connect(const addrinfo& address, Clock::time_point end) {
+  const int fd = ::socket(address.ai_family,
+                          SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return Failure("cannot connect", errno);
+  absl::Cleanup closer = [fd] { ::close(fd); };
+  if (::connect(fd, address.ai_addr, address.ai_addrlen) != 0) {
+    if (errno != EINPROGRESS) return Failure("cannot connect", errno);
+    RETURN_IF_ERROR(Await(fd, POLLOUT, end));
+    int error = 0;
+    socklen_t size = sizeof(error);
+    ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) return Failure("cannot connect", error);
+  }
+  std::move(closer).Cancel();
+  return fd;
+}
+
 absl::StatusOr<int> ConnectTo(const std::string& address,
                               Clock::time_point end) {
   const size_t colon = address.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == address.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", address, "': must be HOST:PORT"));
+  std::string host = address.substr(0, colon);
+  if (colon == std::string::npos || host.empty() ||
+      colon + 1 == address.size()) {
+    return absl::InvalidArgumentError("must be HOST:PORT");
   }
-  absl::string_view host = absl::string_view(address).substr(0, colon);
-  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
+  if (host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const int error = getaddrinfo(std::string(host).c_str(),
-                                address.c_str() + colon + 1, &hints, &found);
-  if (error != 0) return NoAnswer(address, gai_strerror(error));
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(
-      found, &freeaddrinfo);
-  std::string why = "no address";
-  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
-    const int fd = socket(each->ai_family, each->ai_socktype | SOCK_CLOEXEC,
-                          each->ai_protocol);
-    if (fd < 0) continue;
-    if (LimitTime(fd, end) &&
-        connect(fd, each->ai_addr, each->ai_addrlen) == 0) {
-      return fd;
-    }
-    why = std::strerror(errno);
-    close(fd);
+  const int error = ::getaddrinfo(
+      host.c_str(), address.substr(colon + 1).c_str(), &hints, &found);
+  if (error != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot find the host: ", ::gai_strerror(error)));
   }
-  return NoAnswer(address, absl::StrCat("cannot connect: ", why));
+  const absl::Cleanup freer = [found] { ::freeaddrinfo(found); };
+  absl::StatusOr<int> fd = absl::UnavailableError("no address");
+  for (const addrinfo* next = found; next != nullptr && !fd.ok();
+       next = next->ai_next) {
+    fd = Connect(*next, end);
+  }
+  return fd;
 }
 
-absl::Status Send(int fd, const std::string& address, absl::string_view request,
-                  Clock::time_point end) {
+absl::Status Send(int fd, absl::string_view request, Clock::time_point end) {
   while (!request.empty()) {
-    if (!LimitTime(fd, end)) return NoAnswer(address, "no answer in time");
-    const ssize_t sent = send(fd, request.data(), request.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return NoAnswer(address, std::strerror(errno));
-    request.remove_prefix(static_cast<size_t>(sent));
+    RETURN_IF_ERROR(Await(fd, POLLOUT, end));
+    const ssize_t sent =
+        ::send(fd, request.data(), request.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+      return Failure("cannot ask", errno);
+    }
+    request.remove_prefix(static_cast<size_t>(std::max<ssize_t>(sent, 0)));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReceiveAll(int fd, const std::string& address,
-                                       Clock::time_point end) {
-  std::string answer;
-  char buffer[1 << 14];
-  while (true) {
-    if (!LimitTime(fd, end)) return NoAnswer(address, "no answer in time");
-    const ssize_t received = recv(fd, buffer, sizeof(buffer), 0);
-    if (received < 0 && errno == EINTR) continue;
-    if (received < 0) return NoAnswer(address, std::strerror(errno));
-    if (received == 0) return answer;
-    answer.append(buffer, static_cast<size_t>(received));
-    if (answer.size() > kMostBytes) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          address, ": the answer has more than ", kMostBytes, " bytes"));
+constexpr char kEndOfHead[] = "\r\n\r\n";
+constexpr size_t kHeadEndSize = 4;
+
+// Returns the value of Content-Length.
+std::optional<uint64_t> LengthOf(absl::string_view head) {
+  for (const absl::string_view line : absl::StrSplit(head, "\r\n")) {
+    const std::pair<absl::string_view, absl::string_view> field =
+        absl::StrSplit(line, absl::MaxSplits(':', 1));
+    uint64_t length = 0;
+    if (absl::EqualsIgnoreCase(field.first, "content-length") &&
+        absl::SimpleAtoi(absl::StripAsciiWhitespace(field.second), &length)) {
+      return length;
     }
   }
+  return std::nullopt;
+}
+
+// Reads until the other end closes, or the answer is as long as it says.
+absl::StatusOr<std::string> Receive(int fd, size_t most,
+                                    Clock::time_point end) {
+  std::string answer;
+  size_t end_of_head = std::string::npos;
+  uint64_t whole = most + 1;
+  std::array<char, 1 << 16> buffer;
+  while (answer.size() < whole) {
+    RETURN_IF_ERROR(Await(fd, POLLIN, end));
+    const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), 0);
+    if (got == 0) break;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (got < 0) return Failure("cannot read the answer", errno);
+    // The end of the head may have come in parts.
+    const size_t next = answer.size() - std::min<size_t>(answer.size(), 3);
+    answer.append(buffer.data(), static_cast<size_t>(got));
+    if (answer.size() > most) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the answer has more than ", most, " bytes"));
+    }
+    if (end_of_head != std::string::npos) continue;
+    end_of_head = answer.find(kEndOfHead, next);
+    if (end_of_head == std::string::npos) continue;
+    const absl::string_view head =
+        absl::string_view(answer).substr(0, end_of_head);
+    const std::optional<uint64_t> length = LengthOf(head);
+    if (length.has_value()) {
+      whole = end_of_head + kHeadEndSize + std::min<uint64_t>(*length, most);
+    }
+  }
+  return answer;
+}
+
+absl::StatusOr<std::string> BodyOf(const std::string& answer) {
+  const size_t end = answer.find(kEndOfHead);
+  if (end == std::string::npos || !absl::StartsWith(answer, "HTTP/1.")) {
+    return absl::DataLossError("the answer is not one of HTTP");
+  }
+  const std::vector<std::string> words =
+      absl::StrSplit(answer.substr(0, answer.find("\r\n")), ' ');
+  if (words.size() < 2 || words[1] != "200") {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the answer has status ",
+        words.size() < 2 ? "none" : absl::CHexEscape(words[1].substr(0, 20)),
+        ", must be 200"));
+  }
+  std::string body = answer.substr(end + kHeadEndSize);
+  const std::optional<uint64_t> length =
+      LengthOf(absl::string_view(answer).substr(0, end));
+  if (length.has_value() && body.size() != *length) {
+    return absl::DataLossError("the answer is not as long as it says");
+  }
+  return body;
+}
+
+absl::StatusOr<std::string> Ask(const std::string& address,
+                                absl::string_view path,
+                                const HttpGetLimits& limits) {
+  const Clock::time_point end = Clock::now() + limits.time;
+  ASSIGN_OR_RETURN(const int fd, ConnectTo(address, end));
+  const absl::Cleanup closer = [fd] { ::close(fd); };
+  RETURN_IF_ERROR(Send(fd,
+                       absl::StrCat("GET ", path, " HTTP/1.0\r\nHost: ",
+                                    address, "\r\nConnection: close\r\n\r\n"),
+                       end));
+  ASSIGN_OR_RETURN(const std::string answer, Receive(fd, limits.bytes, end));
+  return BodyOf(answer);
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> HttpGet(const std::string& address,
-                                    const std::string& path,
-                                    double timeout_seconds) {
-  const Clock::time_point end =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                         std::chrono::duration<double>(timeout_seconds));
-  ASSIGN_OR_RETURN(const int fd, ConnectTo(address, end));
-  const absl::Cleanup closer = [fd] { close(fd); };
-  // The server of version 1.0 ends the answer by closing the connection.
-  RETURN_IF_ERROR(Send(
-      fd, address,
-      absl::StrCat("GET ", path, " HTTP/1.0\r\nHost: ", address, "\r\n\r\n"),
-      end));
-  ASSIGN_OR_RETURN(std::string answer, ReceiveAll(fd, address, end));
-  const size_t body = answer.find("\r\n\r\n");
-  const std::string first = answer.substr(0, answer.find("\r\n"));
-  if (!absl::StartsWith(first, "HTTP/1.") || body == std::string::npos) {
-    return NoAnswer(address, "the answer is not HTTP");
-  }
-  if (first.find(" 200") == std::string::npos) {
-    return NoAnswer(address, absl::StrCat(path, ": ", first));
-  }
-  constexpr size_t kBlankLine = 4;
-  return answer.substr(body + kBlankLine);
+                                    absl::string_view path,
+                                    const HttpGetLimits& limits) {
+  absl::StatusOr<std::string> body = Ask(address, path, limits);
+  if (body.ok()) return body;
+  return absl::Status(body.status().code(),
+                      absl::StrCat(address.empty() ? "\"\"" : address, ": ",
+                                   body.status().message()));
 }
 
 }  // namespace sortition

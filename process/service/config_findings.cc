@@ -69,6 +69,16 @@ void ConfigFindings::CheckDirectory(absl::string_view option,
   }
 }
 
+void ConfigFindings::CheckReadableDirectory(absl::string_view option,
+                                            const std::string& path) {
+  std::error_code error;
+  if (path.empty() || (fs::is_directory(path, error) &&
+                       ::access(path.c_str(), R_OK | X_OK) == 0)) {
+    return;
+  }
+  AddLine(option, path, "must be a directory that can be read");
+}
+
 void ConfigFindings::CheckNewFile(absl::string_view option,
                                   const std::string& path) {
   if (path.empty()) return;

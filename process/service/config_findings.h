@@ -19,6 +19,9 @@ class ConfigFindings {
   // can be made as `missing` says.
   void CheckDirectory(absl::string_view option, const std::string& path,
                       Missing missing);
+  // Adds a line unless it is a directory that can be read; "" is none.
+  void CheckReadableDirectory(absl::string_view option,
+                              const std::string& path);
   // Adds a line unless a file can be written there; "" is none.
   void CheckNewFile(absl::string_view option, const std::string& path);
   // Adds a line unless it is a file that can be read; "" is none.

@@ -2,8 +2,8 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <cstdio>
+#include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,12 +16,6 @@ namespace sortition {
 namespace {
 
 constexpr char kMoreFlags[] =
-    "\n"
-    "  --check_config                Check options, files and directories, "
-    "print\n"
-    "                                one line per finding, change nothing; "
-    "exit\n"
-    "                                code 2 if there are any\n"
     "  --version                     Release, build and libraries\n"
     "\n"
     "Exit codes: ";
@@ -29,15 +23,6 @@ constexpr char kMoreFlags[] =
 void Print(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
-}
-
-// Removes the flag from those before "--"; returns whether it was there.
-bool Take(const std::string& flag, std::vector<std::string>* arguments) {
-  const auto end = std::find(arguments->begin(), arguments->end(), "--");
-  const auto rest = std::remove(arguments->begin(), end, flag);
-  const bool found = rest != end;
-  arguments->erase(rest, end);
-  return found;
 }
 
 // Connections, segments and models take descriptors. The soft limit is often
@@ -66,8 +51,8 @@ absl::Status Parse(const std::vector<std::string>& arguments,
 
 int RunService(const Service& service, std::vector<std::string> arguments,
                google::protobuf::Message* options) {
-  const bool only_check = Take("--check_config", &arguments);
-  const bool only_version = Take("--version", &arguments);
+  const bool only_check = TakeFlag("--check_config", &arguments);
+  const bool only_version = TakeFlag("--version", &arguments);
   bool help = false;
   const absl::Status parsed =
       only_version ? absl::OkStatus() : Parse(arguments, options, &help);
@@ -77,16 +62,15 @@ int RunService(const Service& service, std::vector<std::string> arguments,
   }
   if (help) {
     Print(absl::StrCat(service.help, "\n",
-                       OptionsHelp(options->GetDescriptor()), kMoreFlags,
-                       kExitCodes, ".\n"));
+                       OptionsHelp(options->GetDescriptor()), "\n",
+                       kCheckConfigHelp, kMoreFlags, kExitCodes, ".\n"));
     return kExitOk;
   }
   if (only_check) {
     const std::vector<std::string> findings =
         parsed.ok() ? service.check()
                     : std::vector<std::string>{std::string(parsed.message())};
-    for (const std::string& finding : findings) Print(finding + "\n");
-    return findings.empty() ? kExitOk : kExitUsage;
+    return PrintFindings(findings, &std::cout);
   }
   const absl::Status valid =
       parsed.ok() && service.validate != nullptr ? service.validate() : parsed;

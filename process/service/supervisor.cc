@@ -23,8 +23,8 @@ std::string Variable(const char* name) {
 }
 
 // Sends `state` to the socket at `path`, where '@' stands for the zero byte of
-// an abstract name. Returns 0 or the error number.
-int SendTo(const std::string& path, absl::string_view state) {
+// an abstract name. Returns 0 or the error number. `flags`: MSG_DONTWAIT or 0.
+int SendTo(const std::string& path, absl::string_view state, int flags) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) return ENAMETOOLONG;
@@ -33,7 +33,7 @@ int SendTo(const std::string& path, absl::string_view state) {
   const int descriptor = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return errno;
   const ssize_t sent = ::sendto(
-      descriptor, state.data(), state.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
+      descriptor, state.data(), state.size(), MSG_NOSIGNAL | flags,
       reinterpret_cast<const sockaddr*>(&address),
       static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size()));
   const int error = sent < 0 ? errno : 0;
@@ -66,7 +66,7 @@ Supervisor Supervisor::FromEnvironment() {
 }
 
 void Supervisor::Ready() {
-  if (!std::exchange(is_ready_, true)) Send("READY=1");
+  if (!std::exchange(is_ready_, true)) Send("READY=1", 0);
 }
 
 void Supervisor::Alive() {
@@ -79,16 +79,16 @@ void Supervisor::Alive() {
   }
   was_alive_ = true;
   last_alive_ns_ = now;
-  Send("WATCHDOG=1");
+  Send("WATCHDOG=1", MSG_DONTWAIT);
 }
 
 void Supervisor::Stopping() {
-  if (!std::exchange(is_stopping_, true)) Send("STOPPING=1");
+  if (!std::exchange(is_stopping_, true)) Send("STOPPING=1", 0);
 }
 
-void Supervisor::Send(absl::string_view state) {
+void Supervisor::Send(absl::string_view state, int flags) {
   if (socket_.empty()) return;
-  const int error = SendTo(socket_, state);
+  const int error = SendTo(socket_, state, flags);
   if (error == 0 || std::exchange(has_failed_, true)) return;
   LogWarning("the supervisor is not told", {{"NOTIFY_SOCKET", socket_},
                                             {"state", state},

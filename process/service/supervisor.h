@@ -29,7 +29,7 @@ class Supervisor {
 
  private:
   Supervisor() = default;
-  void Send(absl::string_view state);
+  void Send(absl::string_view state, int flags);
 
   std::string socket_;  // "": none.
   double alive_seconds_ = -1;

@@ -1,5 +1,6 @@
 #include "server/status/sidecar_figures.h"
 
+#include <chrono>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -7,12 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/util/json_util.h"
+#include "process/http/http_get.h"
 #include "process/status/status_text.h"
-#include "server/status/http_get.h"
 
 namespace sortition {
 namespace {
 
+constexpr HttpGetLimits kLimits = {.time = std::chrono::seconds(1),
+                                   .bytes = size_t{1} << 20};
 // More than a sidecar ever has (Worths).
 constexpr int kMostWorths = 256;
 constexpr int kMostBins = 64;
@@ -93,16 +96,22 @@ absl::StatusOr<status::v1::Sidecar> ParseSidecar(const std::string& json) {
 void SidecarFigures::Ask(int64_t (*steady_us)()) {
   if (address_.empty()) return;
   const absl::StatusOr<std::string> json =
-      HttpGet(address_, "/status.json?history=0");
-  Take(json.ok() ? ParseSidecar(*json) : json.status(), steady_us());
+      HttpGet(address_, "/status.json?history=0", kLimits);
+  if (!json.ok()) return Take(json.status(), steady_us());
+  absl::StatusOr<status::v1::Sidecar> answer = ParseSidecar(*json);
+  if (!answer.ok()) {
+    answer =
+        absl::Status(answer.status().code(),
+                     absl::StrCat(address_, ": ", answer.status().message()));
+  }
+  Take(std::move(answer), steady_us());
 }
 
 void SidecarFigures::Take(absl::StatusOr<status::v1::Sidecar> answer,
                           int64_t steady_us) {
   const std::lock_guard lock(mutex_);
   if (!answer.ok()) {
-    problem_ =
-        absl::StrCat(address_, ": ", Utf8Text(answer.status().message()));
+    problem_ = Utf8Text(answer.status().message());
     return;
   }
   has_answer_ = true;

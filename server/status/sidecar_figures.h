@@ -27,7 +27,7 @@ class SidecarFigures {
   // are of a clock that is never set.
   void Ask(int64_t (*steady_us)());
 
-  // Takes an answer, or why there is none.
+  // Takes an answer, or why there is none, which names the sidecar.
   void Take(absl::StatusOr<status::v1::Sidecar> answer, int64_t steady_us);
 
   // Sets sidecar, or else sidecar_problem; neither where there is no sidecar to

@@ -88,7 +88,7 @@ test('refusals have a class, a code, and the server\'s words', async () => {
     [() => ranker.rank(features, {version: 77}), client.FailedPreconditionError, 'FAILED_PRECONDITION', /77/],
     [() => ranker.rank(features, {label: 'gone'}), client.FailedPreconditionError, 'FAILED_PRECONDITION', /gone/],
     [() => ranker.select(features), client.FailedPreconditionError, 'FAILED_PRECONDITION', /./],
-    [() => ranker.shown('', []), client.InvalidArgumentError, 'INVALID_ARGUMENT', /decision_id/],
+    [() => ranker.shown('x'.repeat(129), [0]), client.InvalidArgumentError, 'INVALID_ARGUMENT', /129/],
     [() => ranker.feedback('x'.repeat(129), {reward: 1}), client.InvalidArgumentError, 'INVALID_ARGUMENT', /129/],
   ];
   for (const [call, type, code, words] of refused) {

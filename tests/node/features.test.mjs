@@ -52,6 +52,13 @@ test('objects are named columns, and what they lack is missing', () => {
   ]);
 });
 
+test('columns may have the names of what every object has', () => {
+  const {columns} = candidatesOf([{constructor: 1, a: 2}, {a: 3}], {query: {toString: 4}, types: {a: 'number'}});
+  assert.deepEqual(columns.candidate.map(({name, numbers}) => [name, ...numbers.values]),
+      [['constructor', 1, NaN], ['a', 2, 3]]);
+  assert.deepEqual(columns.query.map(({name, numbers}) => [name, ...numbers.values]), [['toString', 4]]);
+});
+
 test('features that are wrong are refused with name, value and range', () => {
   const wrong = [
     [new Float32Array(6), {numFeatures: 4}, /numFeatures is 4, must be a divisor of the 6 values/],
@@ -65,6 +72,10 @@ test('features that are wrong are refused with name, value and range', () => {
     [[{a: {}}], {}, /column a has \[object Object\], must be a number, a string/],
     [[{a: 1}], {types: {a: 'integer'}}, /types\.a is integer, must be one of number, category, text/],
     [[{a: [1, 2]}, {a: [1]}], {}, /column a has 1 numbers in row 1, must have 2/],
+    [[{a: [null, 1]}], {}, /column a has null, must be a number/],
+    [[{a: 'hats'}], {types: {a: 'category_set'}}, /column a has "hats", must be sets or arrays of strings/],
+    [[{a: 1}], {types: {a: 'toString'}}, /types\.a is toString, must be one of/],
+    [{rowOffsets: [0, 2], columns: [0, 1], values: [null, '7']}, {numFeatures: 2}, /values has null, must be a number/],
   ];
   for (const [features, options, message] of wrong) assert.throws(() => candidatesOf(features, options), message);
 });
@@ -79,6 +90,12 @@ test('options that are misspelt or out of range are refused, not cut to fit', ()
   assert.equal(request({seed: 2n ** 64n - 1n})().context.seed, '18446744073709551615');
   assert.throws(() => decisionRequest('aggregate', [[1]], {scale: 'x'}, {}), /scale is x, must be one of MIN_MAX/);
   assert.throws(() => shownRequest('d', [1.5], {}), /shown is 1\.5/);
+  for (const id of [null, undefined, '', 7, new Set()]) {
+    assert.throws(() => shownRequest(id, [0], {}), /decisionId is .*, must be a string with characters/);
+    assert.throws(() => feedbackMessage({decisionId: id, reward: 1}), /decisionId is .*, must be a string/);
+  }
+  assert.throws(request({baseline: {action: [0], log_propensity: -1}}), /log_propensity is no option of baseline/);
+  assert.throws(request({baseline: {action: [0], logPropensity: 'x'}}), /baseline\.logPropensity is x, must be a finite/);
   assert.throws(() => feedbackMessage({decisionId: 'd'}), /reward is undefined, loss is undefined, must be one/);
   assert.throws(() => feedbackMessage({decisionId: 'd', reward: NaN}), /reward is NaN, must be a finite number/);
 });

@@ -2,7 +2,9 @@
 // wants.
 import assert from 'node:assert/strict';
 import {before, after, beforeEach, test} from 'node:test';
-import {Ranker, CancelledError, DeadlineExceededError, ResourceExhaustedError, UnavailableError} from 'sortition';
+import {
+  CancelledError, DeadlineExceededError, InvalidArgumentError, Ranker, ResourceExhaustedError, UnavailableError,
+} from 'sortition';
 import {FakeServer, status} from './fake_server.mjs';
 
 let fake;
@@ -50,12 +52,21 @@ test('CANCELLED by the server, as its port closes, is repeated', async () => {
   assert.equal(fake.calls.length, 2);
 });
 
-test('other codes are not repeated; the error has the hint of an overloaded server', async () => {
+test('an overloaded server is asked again when it wants to be', async () => {
   fake.errors = [status.RESOURCE_EXHAUSTED];
-  await assert.rejects(() => ranker.rank([[1]]), (error) => error instanceof ResourceExhaustedError &&
-      error.attempts === 1 && error.details === 'as the test wants' && error.retryAfterMs === 250 &&
-      error.decisionId !== '');
-  assert.equal(fake.calls.length, 1);
+  const start = performance.now();
+  const {decisionId} = await ranker.rank([[1]]);
+  assert.ok(performance.now() - start >= 250);
+  assert.deepEqual(fake.calls.map(({request}) => request.context.decisionId), [decisionId, decisionId]);
+});
+
+test('other codes are not repeated; the error has the hint of an overloaded server', async () => {
+  fake.errors = [status.RESOURCE_EXHAUSTED, status.INVALID_ARGUMENT];
+  await assert.rejects(() => ranker.rank([[1]], {deadlineMs: 249}), (error) =>
+    error instanceof ResourceExhaustedError && error.attempts === 1 && error.details === 'as the test wants' &&
+      error.retryAfterMs === 250 && error.decisionId !== '');
+  await assert.rejects(() => ranker.rank([[1]]), InvalidArgumentError);
+  assert.equal(fake.calls.length, 2);
 });
 
 test('the attempts that were allowed are made, and counted in the error', async () => {
@@ -107,7 +118,8 @@ test('close ends what is under way, and refuses what comes later', async () => {
   await fake.called();
   one.close();
   await assert.rejects(call, CancelledError);
-  await assert.rejects(() => one.rank([[1]]), /the Ranker is closed/);
+  await assert.rejects(() => one.rank([[1]]), (error) =>
+    error instanceof CancelledError && /the Ranker is closed/.test(error.message));
 });
 
 test('retries of a name that stands for several servers stay with the one that was reached', async () => {

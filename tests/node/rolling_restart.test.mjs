@@ -41,17 +41,22 @@ test('restarts and a kill lose nothing and double nothing', async () => {
     const goal = ledger.size + more;
     while (ledger.size < goal) await Promise.race([load, new Promise((resolve) => setImmediate(resolve))]);
   };
-  for (const signal of ['SIGTERM', 'SIGKILL']) {
-    for (const server of servers) {
-      await grown(150);
-      await server.stop(signal);
-      await server.start();
+  try {
+    for (const signal of ['SIGTERM', 'SIGKILL']) {
+      for (const server of servers) {
+        await grown(150);
+        await server.stop(signal);
+        await server.start();
+      }
     }
+    await grown(150);
+    isOver = true;
+    await load;
+  } finally {
+    // Workers that went on after one has failed would keep the process alive for ever.
+    isOver = true;
+    ranker.close();
   }
-  await grown(150);
-  isOver = true;
-  await load;
-  ranker.close();
   check(ledger);
 });
 

@@ -30,6 +30,13 @@ try {
 }
 console.log(first, place, subset.chosen, joint.pairs, accepted);
 
+const perhaps: string[] | undefined = accepted > 0 ? ['a'] : undefined;
+const either: Ranking<string | number> = await ranker.rank([[1]], {ids: perhaps});
+// @ts-expect-error: who may have given ids gets them.
+const lie: Ranking<number> = await ranker.rank([[1]], {ids: perhaps});
+// @ts-expect-error: scores have no query.
+await ranker.aggregate([[1]], {query: {search: 'b'}});
+console.log(either, lie);
 // @ts-expect-error: misspelt.
 await ranker.rank([[1]], {topk: 1});
 // @ts-expect-error: flat arrays need numFeatures.

@@ -9,13 +9,14 @@ import subprocess
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 import numpy as np
 
 from processes import BIN, run
 from sortition import logs, native
 from sortition.log.v1 import log_pb2
-from sortition.logs import frames, segments, wire
+from sortition.logs import frames, ragged, segments, wire
 from sortition.v1 import ranking_pb2
 
 
@@ -80,6 +81,20 @@ class RoundTripTest(LogsTest):
         self.assertEqual(warned, [])
         self.assert_same(read, written)
         self.assertEqual(read.features_of(7).tolist(), written["features"][7].tolist())
+
+    def test_columns_do_not_depend_on_how_they_are_cut_into_blocks(self) -> None:
+        # Of three tuples some blocks have ASCII ids and texts of another width, others have not.
+        logs.write_tuples(self.log, tuples(101))
+        whole, _ = self.read(columns=logs.columns.KINDS)
+        with mock.patch("sortition.logs.tuples._BLOCK", 3):
+            cut, _ = self.read(columns=logs.columns.KINDS)
+        for name, column in whole.items():
+            pairs = [(column, cut[name])]
+            if isinstance(column, ragged.Ragged):
+                pairs = [(column.values, cut[name].values), (column.offsets, cut[name].offsets)]
+            for expected, got in pairs:
+                self.assertEqual(got.dtype, expected.dtype, name)
+                np.testing.assert_array_equal(got, expected, name)
 
     def test_the_command_line_finds_what_was_written_sound(self) -> None:
         logs.write_tuples(self.log, tuples(1000), segment_bytes=50_000)
@@ -265,8 +280,11 @@ class ReadingTest(LogsTest):
         self.assertEqual(len(self.read(allow_incomplete=True)[0]), 3)
         with self.assertRaisesRegex(ValueError, 'columns has "x", must be one of decision_id'):
             self.read(columns=["x"])
-        with self.assertRaisesRegex(ValueError, "must be a segment or a directory with segments"):
+        with self.assertRaisesRegex(ValueError, "absent does not exist, must be a segment or a"):
             logs.read_tuples(self.folder / "absent")
+        (self.folder / "empty").mkdir()
+        with self.assertRaisesRegex(ValueError, "empty has no segment yet, must be a segment or a"):
+            logs.read_tuples(self.folder / "empty")
 
 
 def masked(data: bytes) -> bytes:

@@ -209,6 +209,20 @@ TEST_F(PipelineTest, ASegmentThatCannotBeReadBackLosesNothing) {
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
 
+// Records may be megabytes each; the watchdog waits for the end of a turn.
+TEST_F(PipelineTest, ATurnEndsWhenItsTimeIsOver) {
+  WriteSpool(options_.spool(0), History(20, 5, kStartUs), 1000);
+  int64_t steady_us = 0;
+  const auto pipeline = Pipeline::Open(options_, &metrics_, clock_.Get(),
+                                       [&] { return steady_us += 30'000; });
+  ASSERT_OK(pipeline);
+  const auto is_busy = (*pipeline)->Poll(1000);
+  ASSERT_OK(is_busy);
+  EXPECT_TRUE(*is_busy);
+  EXPECT_GT((*pipeline)->counts().pending, 0u);
+  EXPECT_LE((*pipeline)->counts().pending, 4u);
+}
+
 // The late segments have names older than the whole spool: only their content
 // tells what was written.
 TEST_F(PipelineTest, LateFeedbackIsNotRepeatedAfterTheClockWasSetBack) {

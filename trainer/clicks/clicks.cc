@@ -158,6 +158,12 @@ absl::Status FillInterventions(const ClicksOptions& options,
 
 }  // namespace
 
+absl::Status ValidateClicksOptions(const ClicksOptions& options) {
+  ASSIGN_OR_RETURN(const std::vector<ClickModelKind> kinds,
+                   ParseClickModels(options));
+  return CheckOptions(options, kinds);
+}
+
 absl::StatusOr<ClicksReport> LearnClicks(const ClicksOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<ClickModelKind> kinds,
                    ParseClickModels(options));

@@ -7,6 +7,9 @@
 
 namespace sortition {
 
+// InvalidArgument for options that are out of range whatever the log has.
+absl::Status ValidateClicksOptions(const config::v1::ClicksOptions& options);
+
 // Writes nothing. The result depends only on the set of tuples, their order
 // within segments and the options. InvalidArgument for options out of range;
 // otherwise errors as ClickLog::Open(), ReadClickData(), FitClickModels().

@@ -175,6 +175,10 @@ void FillCounts(const config::v1::ClusterOptions& options,
 
 }  // namespace
 
+absl::Status ValidateClusterOptions(const config::v1::ClusterOptions& options) {
+  return ParseTask(options).status();
+}
+
 absl::StatusOr<ClusterReport> ClusterTuples(
     const config::v1::ClusterOptions& options) {
   ASSIGN_OR_RETURN(const Task task, ParseTask(options));

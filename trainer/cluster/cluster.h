@@ -6,6 +6,9 @@
 
 namespace sortition {
 
+// InvalidArgument for options that are out of range whatever the log has.
+absl::Status ValidateClusterOptions(const config::v1::ClusterOptions& options);
+
 // Writes the picture and the assignments if they are asked for; the caller
 // writes the report. The result depends only on the set of tuples and the
 // options. InvalidArgument for options out of range; NotFound if there is no

@@ -29,17 +29,6 @@ namespace {
 using config::v1::CalibrateOptions;
 using config::v1::CalibrateReport;
 
-absl::Status ValidateCalibrateOptions(const CalibrateOptions& options) {
-  RETURN_IF_ERROR(ValidateModelName(options.model()));
-  RETURN_IF_ERROR(ValidatePartsAndRewards(options));
-  if (options.publish() && !options.force()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "publish would replace the newest version of model '", options.model(),
-        "' without a gate; read the table first, then add --force"));
-  }
-  return absl::OkStatus();
-}
-
 class Calibrator {
  public:
   Calibrator(const CalibrateOptions& options, const model::v1::Model& model,
@@ -211,6 +200,17 @@ absl::StatusOr<uint64_t> Publish(const ModelStore& store,
 }
 
 }  // namespace
+
+absl::Status ValidateCalibrateOptions(const CalibrateOptions& options) {
+  RETURN_IF_ERROR(ValidateModelName(options.model()));
+  RETURN_IF_ERROR(ValidatePartsAndRewards(options));
+  if (options.publish() && !options.force()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "publish would replace the newest version of model '", options.model(),
+        "' without a gate; read the table first, then add --force"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<CalibrateReport> Calibrate(const CalibrateOptions& options) {
   RETURN_IF_ERROR(ValidateCalibrateOptions(options));

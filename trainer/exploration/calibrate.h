@@ -6,6 +6,11 @@
 
 namespace sortition {
 
+// InvalidArgument for options that are out of range whatever the log has;
+// FailedPrecondition for `publish` without `force`.
+absl::Status ValidateCalibrateOptions(
+    const config::v1::CalibrateOptions& options);
+
 // Rates are for the queries outside the test part. Estimates are for the test
 // part, of versions from the model's parent on: older tuples may all have been
 // used to train it. If no inverse temperature gives the rate of the

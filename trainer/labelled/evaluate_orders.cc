@@ -32,23 +32,6 @@ std::vector<std::string> FilesOf(const EvaluateOptions& options) {
   return files;
 }
 
-absl::Status CheckOptions(const EvaluateOptions& options) {
-  if (options.data_size() == 0) {
-    return absl::InvalidArgumentError(
-        "data is unset, must name a file of labelled queries");
-  }
-  if (options.model_store().empty() == options.scores().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "model_store and scores are both ",
-        options.scores().empty() ? "unset" : "set", ", must be one of them"));
-  }
-  if (options.output() != "text" && options.output() != "json") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "output is '", options.output(), "', must be text or json"));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::unique_ptr<QueryScorer>> MakeScorer(
     const EvaluateOptions& options, EvaluateReport* report) {
   if (!options.scores().empty()) return ReadScores(options.scores());
@@ -109,8 +92,25 @@ class Summary {
 
 }  // namespace
 
+absl::Status ValidateEvaluateOptions(const EvaluateOptions& options) {
+  if (options.data_size() == 0) {
+    return absl::InvalidArgumentError(
+        "data is unset, must name a file of labelled queries");
+  }
+  if (options.model_store().empty() == options.scores().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model_store and scores are both ",
+        options.scores().empty() ? "unset" : "set", ", must be one of them"));
+  }
+  if (options.output() != "text" && options.output() != "json") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "output is '", options.output(), "', must be text or json"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<EvaluateReport> EvaluateOrders(const EvaluateOptions& options) {
-  RETURN_IF_ERROR(CheckOptions(options));
+  RETURN_IF_ERROR(ValidateEvaluateOptions(options));
   ASSIGN_OR_RETURN(std::vector<OrderMetric> metrics, MakeOrderMetrics(options));
   EvaluateReport report;
   ASSIGN_OR_RETURN(const auto scorer, MakeScorer(options, &report));

@@ -8,6 +8,10 @@
 
 namespace sortition {
 
+// InvalidArgument for options that contradict each other or are out of range.
+absl::Status ValidateEvaluateOptions(
+    const config::v1::EvaluateOptions& options);
+
 // Ranks the candidates by the scores of a model or a file, and writes
 // options.per_query if it is set. InvalidArgument names the wrong option, or
 // the file and line; NotFound if there is no such model.

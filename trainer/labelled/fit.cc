@@ -44,16 +44,6 @@ absl::StatusOr<model::v1::Policy> MakePolicy(const FitOptions& options,
   return policy;
 }
 
-absl::Status ValidateFitOptions(const FitOptions& options) {
-  RETURN_IF_ERROR(ValidateModelName(options.model()));
-  RETURN_IF_ERROR(ValidateDrawSalt(options.draw_salt()));
-  if (options.action() != "select" && options.action() != "rank") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "action is '", options.action(), "', must be select or rank"));
-  }
-  return MakePolicy(options, 0).status();
-}
-
 // A fitted model is not compared with others, so it must not replace one that
 // serves.
 absl::Status CheckFirst(const FitOptions& options, const ModelStore& store) {
@@ -154,6 +144,16 @@ absl::StatusOr<FitData> ReadFitData(const FitOptions& options) {
 }
 
 }  // namespace
+
+absl::Status ValidateFitOptions(const FitOptions& options) {
+  RETURN_IF_ERROR(ValidateModelName(options.model()));
+  RETURN_IF_ERROR(ValidateDrawSalt(options.draw_salt()));
+  if (options.action() != "select" && options.action() != "rank") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "action is '", options.action(), "', must be select or rank"));
+  }
+  return MakePolicy(options, 0).status();
+}
 
 absl::StatusOr<FitReport> Fit(const FitOptions& options) {
   RETURN_IF_ERROR(ValidateFitOptions(options));

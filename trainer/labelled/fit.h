@@ -17,6 +17,9 @@ struct FitReport {
   bool converged = false;
 };
 
+// InvalidArgument for options that are out of range whatever the data are.
+absl::Status ValidateFitOptions(const config::v1::FitOptions& options);
+
 // Fits a logistic regression of relevance on the features of every candidate,
 // those of the data or what options.features makes of its columns, and
 // publishes it as softmax selection that abstains if no candidate reaches

@@ -42,19 +42,6 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-absl::Status ValidateOptions(const TrainOptions& options) {
-  RETURN_IF_ERROR(ValidateModelName(options.model()));
-  const double held =
-      (options.validation_size() > 0 ? 0 : options.validation_fraction()) +
-      (options.test_size() > 0 ? 0 : options.test_fraction());
-  if (held >= 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "validation_fraction + test_fraction is ", held, ", must be below 1"));
-  }
-  return options.has_trusted_order() ? CheckTrustedOrder(options)
-                                     : absl::OkStatus();
-}
-
 absl::StatusOr<ActionKind> ActionOf(const TrainOptions& options,
                                     const LabelledLearner& learner) {
   if (options.action().empty()) return learner.default_action();
@@ -299,10 +286,28 @@ void FillCounts(const Run& run, TrainReport* report) {
 
 }  // namespace
 
+absl::Status ValidateLabelledTraining(const TrainOptions& options) {
+  RETURN_IF_ERROR(ValidateModelName(options.model()));
+  if (options.rollout()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rollout is true, must be false for learner ", options.learner(),
+        "; begin one with `sortition-trainer rollout --start` instead"));
+  }
+  const double held =
+      (options.validation_size() > 0 ? 0 : options.validation_fraction()) +
+      (options.test_size() > 0 ? 0 : options.test_fraction());
+  if (held >= 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "validation_fraction + test_fraction is ", held, ", must be below 1"));
+  }
+  return options.has_trusted_order() ? CheckTrustedOrder(options)
+                                     : absl::OkStatus();
+}
+
 absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
                                           const LearnerInfo& learner) {
   const auto start = Clock::now();
-  RETURN_IF_ERROR(ValidateOptions(options));
+  RETURN_IF_ERROR(ValidateLabelledTraining(options));
   const ModelStore store(options.model_store());
   ASSIGN_OR_RETURN(const Incumbent incumbent,
                    FindIncumbent(options.model(), store));

@@ -8,6 +8,10 @@
 
 namespace sortition {
 
+// InvalidArgument for options that are out of range, or that go only with
+// tuples. Requires a learner of labelled queries.
+absl::Status ValidateLabelledTraining(const config::v1::TrainOptions& options);
+
 // Publishes if the gate (labelled_gate.h) finds the new policy better than the
 // newest version in the store, if there is no version, or by force; never in a
 // dry run. Deterministic except for times. Requires a learner from

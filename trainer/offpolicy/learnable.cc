@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
+#include "process/command.h"
+#include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
 namespace {
@@ -54,7 +56,7 @@ absl::Status CheckTrainingWeight(const TrainData& data) {
   for (size_t i = 0; i < policy->num_tuples(); ++i) total += policy->weight(i);
   constexpr double kRounding = 1e-9;
   if (total >= kFewestTuples - kRounding) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
+  return NotYetError(absl::StrCat(
       "too few tuples: the ", policy->num_tuples(), " to train count as ",
       total, ", must count as at least ", kFewestTuples,
       "; each counts as 1, or less if its unit has many others, or if it is "
@@ -68,14 +70,18 @@ absl::Status CheckLearnable(const TrainOptions& options,
   const size_t train = data.num_train();
   const size_t validation = data.num_validation();
   const size_t test = data.num_test();
-  const std::string left_out = data.counts().DescribeExclusions();
+  std::string left_out = data.counts().DescribeExclusions();
+  if (!options.since().empty() || !options.until().empty()) {
+    absl::StrAppend(&left_out, "; ",
+                    TimesText(options.since(), options.until()));
+  }
   if (train + validation + test == 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("no tuple of model '", options.model(), "' in ",
-                     options.tuples(), " can be used (", left_out, ")"));
+    return NotYetError(absl::StrCat("no tuple of model '", options.model(),
+                                    "' in ", options.tuples(), " can be used (",
+                                    left_out, ")"));
   }
   if (std::min({train, validation, test}) < kFewestTuples) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return NotYetError(absl::StrCat(
         "too few tuples: ", train, " to train and, of version ",
         data.counts().baseline_version, ", ", validation, " to validate, ",
         test, " to test, must be at least ", kFewestTuples, " each (", left_out,

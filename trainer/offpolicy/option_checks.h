@@ -2,6 +2,7 @@
 // Checks options that several commands have.
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "sortition/config/v1/train.pb.h"
 
 namespace sortition {
 
@@ -22,5 +23,9 @@ absl::Status ValidatePartsAndRewards(const Options& options) {
   }
   return absl::OkStatus();
 }
+
+// InvalidArgument for options of `train` from tuples that are out of range
+// whatever the log has.
+absl::Status ValidateTupleTraining(const config::v1::TrainOptions& options);
 
 }  // namespace sortition

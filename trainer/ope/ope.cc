@@ -44,18 +44,6 @@ absl::Status CheckOneOf(absl::string_view option, absl::string_view value,
       absl::StrCat(option, " is '", value, "', must be ", a, " or ", b));
 }
 
-absl::Status CheckOptions(const OpeOptions& options) {
-  RETURN_IF_ERROR(ValidateModelName(options.model()));
-  if (!(options.reward_min() < options.reward_max())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "reward_min is ", options.reward_min(), ", must be less than ",
-        "reward_max, which is ", options.reward_max()));
-  }
-  RETURN_IF_ERROR(CheckOneOf("units", options.units(), "new", "same"));
-  RETURN_IF_ERROR(CheckOneOf("output", options.output(), "text", "json"));
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::vector<NamedRewards>> ReadRewards(
     const std::vector<NamedFile>& files,
     const std::vector<NamedRange>& ranges) {
@@ -286,9 +274,21 @@ class Run {
 
 }  // namespace
 
+absl::Status ValidateOpeOptions(const OpeOptions& options) {
+  RETURN_IF_ERROR(ValidateModelName(options.model()));
+  if (!(options.reward_min() < options.reward_max())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "reward_min is ", options.reward_min(), ", must be less than ",
+        "reward_max, which is ", options.reward_max()));
+  }
+  RETURN_IF_ERROR(CheckOneOf("units", options.units(), "new", "same"));
+  RETURN_IF_ERROR(CheckOneOf("output", options.output(), "text", "json"));
+  return EstimateStyle::Of(options).status();
+}
+
 absl::StatusOr<OpeReport> Ope(const OpeOptions& options) {
   const absl::Time start = absl::Now();
-  RETURN_IF_ERROR(CheckOptions(options));
+  RETURN_IF_ERROR(ValidateOpeOptions(options));
   ASSIGN_OR_RETURN(EstimateStyle style, EstimateStyle::Of(options));
   ASSIGN_OR_RETURN(const auto files,
                    ParseNamedFiles("rewards", options.rewards()));

@@ -6,6 +6,9 @@
 
 namespace sortition {
 
+// InvalidArgument for options that are out of range whatever the log has.
+absl::Status ValidateOpeOptions(const config::v1::OpeOptions& options);
+
 // Reads the log twice: the first pass fits the model of rewards and counts, the
 // second judges. Memory does not depend on the number of tuples, apart from
 // files of probabilities and rewards, which are held.

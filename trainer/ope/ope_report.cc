@@ -185,8 +185,11 @@ class Reporter {
     }
     AddOverlap(k, judged, policy);
     AddMoreRewards(task_, k, policy);
+    // These are groups of neighbours, not of units.
+    EstimateStyle neighbours = task_.style;
+    neighbours.largest_group = std::nullopt;
     *policy->mutable_grouped() = MakeEstimate(
-        task_.style,
+        neighbours,
         {.sums = task_.judgement.grouped(), .policy = k, .estimator = chosen},
         IntervalKind::kStudent);
     policy->set_without_probabilities(task_.policies.unknown_of()[k]);

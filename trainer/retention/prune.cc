@@ -191,6 +191,10 @@ std::string SizeText(uint64_t bytes) {
 
 }  // namespace
 
+absl::Status ValidatePruneOptions(const PruneOptions& options) {
+  return ParseWish(options).status();
+}
+
 absl::StatusOr<PruneReport> Prune(const PruneOptions& options) {
   ASSIGN_OR_RETURN(const Wish wish, ParseWish(options));
   const ModelStore store(options.model_store());

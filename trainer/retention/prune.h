@@ -7,6 +7,9 @@
 
 namespace sortition {
 
+// InvalidArgument for options that are out of range whatever the store has.
+absl::Status ValidatePruneOptions(const config::v1::PruneOptions& options);
+
 // Keeps the newest versions, what serves (pinned, or the newest that loads),
 // what SERVING.textproto names or protects, and what the log names. While it
 // removes, nobody changes what serves. InvalidArgument, NotFound: an option.

@@ -284,6 +284,7 @@ absl::Status SetStage(const Rollout& rollout, Serving* serving) {
 
 absl::StatusOr<RolloutReport> StepRollout(const RolloutOptions& options) {
   RETURN_IF_ERROR(ValidateModelName(options.model()));
+  RETURN_IF_ERROR(CheckModelDirectory(options.model_store(), options.model()));
   const std::string model_dir =
       ModelDirectory(options.model_store(), options.model());
   ASSIGN_OR_RETURN(const RolloutLock lock, RolloutLock::Take(model_dir));
@@ -316,6 +317,7 @@ absl::StatusOr<RolloutReport> StepRollout(const RolloutOptions& options) {
 
 absl::StatusOr<RolloutReport> StopRollout(const RolloutOptions& options) {
   RETURN_IF_ERROR(ValidateModelName(options.model()));
+  RETURN_IF_ERROR(CheckModelDirectory(options.model_store(), options.model()));
   const std::string model_dir =
       ModelDirectory(options.model_store(), options.model());
   ASSIGN_OR_RETURN(const RolloutLock lock, RolloutLock::Take(model_dir));

@@ -32,6 +32,11 @@ absl::StatusOr<std::optional<HeldServing>> HoldServing(
 absl::Status ReleaseServing(const std::string& model_store,
                             const std::string& model, const HeldServing& held);
 
+// NotFound if the store has no such model, or is missing; says which models it
+// has, and what to do.
+absl::Status CheckModelDirectory(const std::string& model_store,
+                                 const std::string& model);
+
 // FailedPrecondition if a rollout of the model is under way.
 absl::Status CheckNoRollout(const std::string& model_store,
                             const std::string& model);

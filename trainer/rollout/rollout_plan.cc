@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/choices/traffic_split.h"
+#include "process/command.h"
 #include "trainer/decision_files/named_files.h"
 
 namespace sortition {
@@ -86,6 +87,27 @@ absl::StatusOr<RolloutPlan> CompletePlan(RolloutPlan plan) {
   }
   RETURN_IF_ERROR(LimitsOf(plan).status());
   return plan;
+}
+
+absl::Status ValidateRolloutOptions(const config::v1::RolloutOptions& options) {
+  RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
+  if (options.start() + options.stop() + options.status() > 1) {
+    return UsageError("start, stop, status: at most one of them may be given");
+  }
+  if (options.start() != (options.version() > 0)) {
+    return UsageError(absl::StrCat("version is ", options.version(),
+                                   ": must be given with start, and only "
+                                   "there"));
+  }
+  if (options.stop() && options.reason().empty()) {
+    return UsageError("reason is empty: must say why, with stop");
+  }
+  const bool is_step = !options.start() && !options.stop() && !options.status();
+  if (is_step && options.tuples().empty()) {
+    return UsageError("tuples is empty: must be given for a step");
+  }
+  return options.start() ? CompletePlan(options.plan()).status()
+                         : absl::OkStatus();
 }
 
 }  // namespace sortition

@@ -1,5 +1,5 @@
 #pragma once
-// The plan of a rollout, checked and completed.
+// The options and the plan of a rollout, checked and completed.
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +25,10 @@ absl::StatusOr<config::v1::RolloutPlan> CompletePlan(
 // that change with the file would not hold.
 absl::StatusOr<std::vector<RolloutLimit>> LimitsOf(
     const config::v1::RolloutPlan& plan);
+
+// Usage error for options that contradict each other, InvalidArgument for a
+// plan that cannot be followed.
+absl::Status ValidateRolloutOptions(const config::v1::RolloutOptions& options);
 
 // Returns how many of the places of a split a share is.
 uint32_t PlacesOfShare(double share);

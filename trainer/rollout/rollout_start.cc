@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/choices/traffic_split.h"
 #include "io/clocks.h"
@@ -12,6 +13,7 @@
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"
 #include "io/models/serving_state.h"
+#include "process/command.h"
 #include "process/log.h"
 #include "trainer/rollout/rollout.h"
 #include "trainer/rollout/rollout_file.h"
@@ -58,7 +60,7 @@ absl::Status CheckNotRunning(const std::string& model_dir) {
       before->steps().empty()) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
+  return NotYetError(absl::StrCat(
       "a rollout of version ", before->canary_version(), " over ",
       before->stable_version(), " is under way since ",
       RolloutTimeText(before->started_us()),
@@ -153,6 +155,27 @@ absl::Status CheckStored(const RolloutOptions& options,
 
 }  // namespace
 
+absl::Status CheckModelDirectory(const std::string& model_store,
+                                 const std::string& model) {
+  const absl::StatusOr<std::vector<std::string>> models =
+      ModelStore(model_store).ListModels();
+  if (absl::IsNotFound(models.status())) {
+    return absl::NotFoundError(
+        absl::StrCat("model_store = \"", model_store,
+                     "\": there is no such directory; it must be that into "
+                     "which `sortition-trainer train` or `fit` publishes"));
+  }
+  RETURN_IF_ERROR(models.status());
+  if (std::find(models->begin(), models->end(), model) != models->end()) {
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "model = \"", model, "\": must be a model of model_store = \"",
+      model_store, "\", which has ",
+      models->empty() ? "none" : absl::StrJoin(*models, ", "),
+      "; a first version is published by `sortition-trainer train` or `fit`"));
+}
+
 absl::Status CheckNoRollout(const std::string& model_store,
                             const std::string& model) {
   return CheckNotRunning(ModelDirectory(model_store, model));
@@ -208,6 +231,7 @@ absl::StatusOr<RolloutReport> StartRollout(
   RETURN_IF_ERROR(ValidateModelName(options.model()));
   ASSIGN_OR_RETURN(const config::v1::RolloutPlan plan,
                    CompletePlan(options.plan()));
+  RETURN_IF_ERROR(CheckModelDirectory(options.model_store(), options.model()));
   const std::string model_dir =
       ModelDirectory(options.model_store(), options.model());
   ASSIGN_OR_RETURN(

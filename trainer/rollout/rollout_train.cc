@@ -29,9 +29,14 @@ RolloutPlan PlanOf(const TrainOptions& options) {
 
 }  // namespace
 
+absl::Status ValidateTrainPlan(const TrainOptions& options) {
+  if (!options.rollout()) return absl::OkStatus();
+  return CompletePlan(PlanOf(options)).status();
+}
+
 absl::Status CheckTrainRollout(const TrainOptions& options) {
   if (!options.rollout()) return absl::OkStatus();
-  RETURN_IF_ERROR(CompletePlan(PlanOf(options)).status());
+  RETURN_IF_ERROR(ValidateTrainPlan(options));
   return CheckNoRollout(options.model_store(), options.model());
 }
 

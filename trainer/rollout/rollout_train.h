@@ -10,6 +10,9 @@
 
 namespace sortition {
 
+// With options.rollout: InvalidArgument for a plan that cannot be followed.
+absl::Status ValidateTrainPlan(const config::v1::TrainOptions& options);
+
 // With options.rollout: InvalidArgument for a plan that cannot be followed,
 // FailedPrecondition if another rollout is under way.
 absl::Status CheckTrainRollout(const config::v1::TrainOptions& options);

@@ -1,6 +1,7 @@
 #include "trainer/rollout/server_counts.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numbers>
 #include <set>
@@ -22,6 +23,8 @@ using config::v1::RolloutPlan;
 using model::v1::Rollout;
 using model::v1::VersionCount;
 
+constexpr HttpGetLimits kLimits = {.time = std::chrono::seconds(5),
+                                   .bytes = size_t{64} << 20};
 constexpr absl::string_view kAnswers = "sortition_version_answers_total";
 constexpr absl::string_view kSeconds = "sortition_version_seconds_total";
 
@@ -167,7 +170,7 @@ FetchServerCounts(absl::string_view servers, absl::string_view model) {
   for (const absl::string_view server :
        absl::StrSplit(servers, ',', absl::SkipWhitespace())) {
     ASSIGN_OR_RETURN(const std::string text,
-                     HttpGet(std::string(server), "/metrics"));
+                     HttpGet(std::string(server), "/metrics", kLimits));
     counts[std::string(server)] = ParseVersionCounts(text, model);
   }
   return counts;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
+#include "process/command.h"
 #include "process/log.h"
 
 namespace sortition {
@@ -29,10 +30,26 @@ absl::StatusOr<std::set<uint64_t>> ParseVersions(const std::string& text) {
   return versions;
 }
 
+// Returns why no tuple gives the time from which an age counts back: the error
+// `cause`, and what was found.
+absl::Status NothingToCountFrom(const config::v1::TrainOptions& options,
+                                const TupleCounts& found,
+                                const absl::Status& cause) {
+  std::string counts = found.DescribeExclusions();
+  const uint64_t timeless = found.read_tuples - found.excluded_tuples();
+  if (timeless > 0) {
+    absl::StrAppend(&counts, ", ", timeless, " without a time before now");
+  }
+  return NotYetError(absl::StrCat(
+      "no tuple of model '", options.model(), "' in ", options.tuples(),
+      " can be used (", counts, "; ",
+      TimesText(options.since(), options.until()), "): ", cause.message()));
+}
+
 }  // namespace
 
-absl::StatusOr<TupleSelection> TupleSelection::Create(
-    const config::v1::TrainOptions& options, const TupleLog& log) {
+absl::StatusOr<TupleSelection> TupleSelection::Parse(
+    const config::v1::TrainOptions& options) {
   TupleSelection selection(options);
   ASSIGN_OR_RETURN(selection.versions_, ParseVersions(options.versions()));
   selection.by_time_ = options.parts() == "time";
@@ -44,18 +61,39 @@ absl::StatusOr<TupleSelection> TupleSelection::Create(
     ASSIGN_OR_RETURN(selection.half_life_us_,
                      ParseAge("decay", options.decay()));
   }
+  return selection;
+}
+
+absl::Status TupleSelection::Validate(const config::v1::TrainOptions& options) {
+  RETURN_IF_ERROR(Parse(options).status());
+  return ValidateTimes(options.since(), options.until());
+}
+
+absl::StatusOr<TupleSelection> TupleSelection::Create(
+    const config::v1::TrainOptions& options, const TupleLog& log) {
+  ASSIGN_OR_RETURN(TupleSelection selection, Parse(options));
   NewestTime newest;
+  TupleCounts found;
   if (IsAge(options.since()) || IsAge(options.until())) {
     RETURN_IF_ERROR(HasTuple(log, [&](const log::v1::BanditTuple& tuple) {
-                      if (!selection.ReasonToSkip(tuple.decision())) {
+                      ++found.read_tuples;
+                      const auto reason =
+                          selection.ReasonToSkip(tuple.decision());
+                      if (reason.has_value()) {
+                        found.LeaveOut(*reason);
+                      } else {
                         newest.Add(tuple.decision().time_us());
                       }
                       return false;
                     }).status());
   }
-  ASSIGN_OR_RETURN(
-      selection.times_,
-      ParseTimeRange(options.since(), options.until(), newest.us()));
+  const absl::StatusOr<TimeRange> times =
+      ParseTimeRange(options.since(), options.until(), newest.us());
+  if (absl::IsFailedPrecondition(times.status())) {
+    return NothingToCountFrom(options, found, times.status());
+  }
+  RETURN_IF_ERROR(times.status());
+  selection.times_ = *times;
   return selection;
 }
 

@@ -24,9 +24,13 @@ class TupleSelection {
  public:
   // `options` must outlive it. Reads the times of the whole log if `since` or
   // `until` is an age. InvalidArgument if these, `versions`, `decay` or `parts`
-  // are malformed.
+  // are malformed; FailedPrecondition if no decision has the time from which an
+  // age counts back.
   static absl::StatusOr<TupleSelection> Create(
       const config::v1::TrainOptions& options, const TupleLog& log);
+
+  // InvalidArgument as Create(), of what needs no log.
+  static absl::Status Validate(const config::v1::TrainOptions& options);
 
   // Returns why a decision is left out regardless of its content, or nothing.
   std::optional<LeftOutReason> ReasonToSkip(
@@ -50,6 +54,10 @@ class TupleSelection {
  private:
   explicit TupleSelection(const config::v1::TrainOptions& options)
       : options_(&options) {}
+
+  // Returns a selection of all times.
+  static absl::StatusOr<TupleSelection> Parse(
+      const config::v1::TrainOptions& options);
 
   const config::v1::TrainOptions* options_;
   std::set<uint64_t> versions_;  // Empty: all.

@@ -19,8 +19,15 @@ export function checkDeadline(deadlineMs) {
   }
 }
 
+// Returns when an overloaded server would like to be asked again; else null.
+function retryAfterOf({metadata}) {
+  const after = Number(metadata?.get('grpc-retry-pushback-ms')[0] ?? NaN);
+  return after >= 0 ? after : null;
+}
+
 // A call is repeated where the server is UNAVAILABLE, or, in the moment in which
-// its port closes, says CANCELLED though nobody did. That is safe for every call:
+// its port closes, says CANCELLED though nobody did, or where it is overloaded and
+// says when to come back. That is safe for every call:
 // the draw is a function of the decision's id, feedback counts once for each
 // feedback id, and a repetition goes to the server that the first attempt may
 // have reached.
@@ -52,9 +59,8 @@ export class Call {
       for (let backoff = this.#policy.firstBackoffMs;; backoff = Math.min(2 * backoff, this.#policy.maxBackoffMs)) {
         const {error, answer, peer} = await this.#attempt();
         if (!error) return answer;
-        if (!this.#isRetryable(error)) throw this.#failure(error);
-        const pause = backoff * Math.random();
-        if (this.attempts >= this.#policy.maxAttempts || pause >= this.end - performance.now()) {
+        const pause = this.#pauseAfter(error, backoff);
+        if (pause === null || this.attempts >= this.#policy.maxAttempts || pause >= this.end - performance.now()) {
           throw this.#failure(error);
         }
         this.#first ??= error;
@@ -88,8 +94,13 @@ export class Call {
     return outcome;
   }
 
-  #isRetryable({code}) {
-    return !this.#isCancelled && (code === status.UNAVAILABLE || code === status.CANCELLED);
+  // Returns the milliseconds until the call is repeated; null: it is not.
+  #pauseAfter(error, backoff) {
+    if (this.#isCancelled) return null;
+    if (error.code === status.UNAVAILABLE || error.code === status.CANCELLED) return backoff * Math.random();
+    const hint = retryAfterOf(error);
+    // Callers that were refused together come back one after the other.
+    return error.code === status.RESOURCE_EXHAUSTED && hint !== null ? hint * (1 + Math.random()) : null;
   }
 
   // Why the server was away says more than that the deadline passed while waiting
@@ -100,8 +111,7 @@ export class Call {
       return callError(status.CANCELLED, 'the caller ended the call', {...about, cause: this.#signal?.reason});
     }
     const told = error.code === status.DEADLINE_EXCEEDED && this.#first || error;
-    const after = told.metadata?.get('grpc-retry-pushback-ms')[0];
-    return callError(told.code, told.details, {...about, retryAfterMs: after === undefined ? null : Number(after)});
+    return callError(told.code, told.details, {...about, retryAfterMs: retryAfterOf(told)});
   }
 
   #sleep(milliseconds) {

@@ -1,10 +1,11 @@
 // Named columns of a request (proto/sortition/v1/columns.proto).
+import {number} from './numbers.js';
 
 // Returns the message `Column` of values, one a candidate. null, undefined and
 // NaN are missing. `type`: of the schema, in lower case; unset: what the values
 // look like, where strings are texts.
 export function columnOf(name, values, type = guess(name, values)) {
-  const fill = fills[type];
+  const fill = Object.hasOwn(fills, type) && fills[type];
   if (!fill) throw new TypeError(`types.${name} is ${type}, must be one of ${Object.keys(fills).join(', ')}`);
   const missing = values.flatMap((value, row) => isMissing(value) ? [row] : []);
   // NaN says of a number that it is missing.
@@ -49,7 +50,10 @@ function strings(values) {
 function fillSets(name, values) {
   const sets = {offsets: [0], values: []};
   for (const value of values) {
-    if (!isMissing(value)) sets.values.push(...strings(value instanceof Set ? [...value].sort() : Array.from(value)));
+    if (!isMissing(value) && !(value instanceof Set) && !Array.isArray(value)) {
+      throw new TypeError(`column ${name} has ${JSON.stringify(value)}, must be sets or arrays of strings`);
+    }
+    if (!isMissing(value)) sets.values.push(...strings(value instanceof Set ? [...value].sort() : value));
     sets.offsets.push(sets.values.length);
   }
   return {categorySets: sets};
@@ -59,7 +63,7 @@ function fillVectors(name, values) {
   const size = values.find((value) => !isMissing(value))?.length ?? 0;
   const rows = values.map((value, row) => {
     if (isMissing(value)) return new Array(size).fill(0);
-    if (value.length === size) return Array.from(value, Number);
+    if (value.length === size) return Array.from(value, (element) => number(`column ${name}`, element));
     throw new RangeError(`column ${name} has ${value.length} numbers in row ${row}, must have ${size} as those before`);
   });
   return {vectors: {size, values: rows.flat()}};

@@ -1,7 +1,7 @@
 // Candidates of a request from arrays, matrices and objects.
 import {endianness} from 'node:os';
 import {columnOf} from './columns.js';
-import {uint32} from './numbers.js';
+import {number, uint32} from './numbers.js';
 
 // Returns the message `Candidates` of one of
 // - a Float32Array or Float64Array, row by row, with `numFeatures`
@@ -71,15 +71,17 @@ function denseRows(rows, numFeatures = rows[0]?.length) {
 function sparse({rowOffsets, columns = [], values = []}, numFeatures) {
   return {numFeatures: uint32('numFeatures', numFeatures), sparse: {
     rowOffsets: Array.from(rowOffsets, (value) => uint32('rowOffsets', value)),
-    columns: Array.from(columns, (value) => uint32('columns', value)), values: Array.from(values)}};
+    columns: Array.from(columns, (value) => uint32('columns', value)), values: Array.from(values, (value) => number('values', value))}};
 }
 
 // Keys that an object lacks are missing values.
 function namedColumns(rows, query = {}, types = {}) {
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
+  const typeOf = (name) => Object.hasOwn(types, name) ? types[name] : undefined;
   return {
     numCandidates: rows.length,
-    candidate: Array.from(names, (name) => columnOf(name, rows.map((row) => row[name]), types[name])),
-    query: Object.entries(query).map(([name, value]) => columnOf(name, [value], types[name])),
+    candidate: Array.from(names, (name) =>
+      columnOf(name, rows.map((row) => Object.hasOwn(row, name) ? row[name] : undefined), typeOf(name))),
+    query: Object.entries(query).map(([name, value]) => columnOf(name, [value], typeOf(name))),
   };
 }

@@ -22,9 +22,22 @@ export function fromUint64(text) {
   return Number.isSafeInteger(value) ? value : BigInt(text);
 }
 
+// TypeError unless it is a number: null and texts would become others.
+export function number(name, value) {
+  if (typeof value === 'number') return value;
+  throw new TypeError(`${name} has ${JSON.stringify(value)}, must be a number`);
+}
+
 export function finite(name, value) {
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   throw new RangeError(`${name} is ${value}, must be a finite number`);
+}
+
+// TypeError unless it is the id of a decision: of null and undefined String()
+// makes ids that all decisions without one would share.
+export function decisionIdOf(value) {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new TypeError(`decisionId is ${value === '' ? 'empty' : String(value)}, must be a string with characters`);
 }
 
 // TypeError if `options` has a key that is not among `known`: a misspelt option

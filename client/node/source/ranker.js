@@ -1,8 +1,10 @@
 // Asks servers for decisions and reports back.
+import {status} from '@grpc/grpc-js';
 import * as answers from './answers.js';
 import {Call, checkDeadline, checkRetries, defaultRetries} from './calls.js';
+import {callError} from './errors.js';
 import {ranking} from './methods.js';
-import {checkNames} from './numbers.js';
+import {checkNames, decisionIdOf} from './numbers.js';
 import {callNames, decisionRequest, feedbackMessage, shownRequest} from './requests.js';
 import {securityOf} from './security.js';
 import {Servers} from './servers.js';
@@ -96,8 +98,8 @@ export class Ranker {
       return this.#target(server, method.requestSerialize(request), decisionId);
     };
     const {decisionId} = options;
-    if (decisionId !== undefined && decisionId !== '') {
-      const id = String(decisionId);
+    if ((decisionId ?? '') !== '') {
+      const id = decisionIdOf(decisionId);
       return this.#run(method, target(id, this.#servers.of(id)), null, options);
     }
     const choose = () => {
@@ -118,7 +120,10 @@ export class Ranker {
   }
 
   async #run(method, target, choose, {deadlineMs = this.#deadlineMs, signal}) {
-    if (this.#isClosed) throw new Error('the Ranker is closed');
+    if (this.#isClosed) {
+      const about = {server: target.server.address, decisionId: target.decisionId, attempts: 0};
+      throw callError(status.CANCELLED, 'the Ranker is closed', about);
+    }
     checkDeadline(deadlineMs);
     const call = new Call(method, target, choose, {policy: this.#retries, deadlineMs, signal});
     this.#calls.add(call);

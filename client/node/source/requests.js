@@ -1,7 +1,7 @@
 // Requests from arguments.
 import {candidatesOf} from './features.js';
 import {makeId} from './ids.js';
-import {checkNames, finite, uint32, uint64} from './numbers.js';
+import {checkNames, decisionIdOf, finite, uint32, uint64} from './numbers.js';
 
 const callNames = ['deadlineMs', 'signal'];
 const decisionNames = [
@@ -41,9 +41,11 @@ function contextOf(features, options, defaults) {
 }
 
 function baselineOf(baseline) {
-  const {action = [], abstain = false, logPropensity} = Array.isArray(baseline) ? {action: baseline} : baseline;
+  const given = Array.isArray(baseline) ? {action: baseline} : baseline;
+  checkNames('baseline', given, ['action', 'abstain', 'logPropensity']);
+  const {action = [], abstain = false, logPropensity} = given;
   return {action: action.map((index) => uint32('baseline', index)), abstain,
-    ...(logPropensity !== undefined && {logPropensity})};
+    ...(logPropensity !== undefined && {logPropensity: finite('baseline.logPropensity', logPropensity)})};
 }
 
 const scales = ['MIN_MAX', 'RANK', 'NONE'];
@@ -68,7 +70,7 @@ function aggregation({scale = 'MIN_MAX', divergence = 'DCG', weights = [], ...op
 export function shownRequest(decisionId, shown, options) {
   checkNames('shown', options, ['firstRank', 'seenRanks', 'notShown', ...callNames]);
   const {firstRank = 0, seenRanks, notShown = false} = options;
-  return {decisionId: String(decisionId), shown: Array.from(shown, (index) => uint32('shown', index)), notShown,
+  return {decisionId: decisionIdOf(decisionId), shown: Array.from(shown, (index) => uint32('shown', index)), notShown,
     firstRank: uint32('firstRank', firstRank),
     ...(seenRanks !== undefined && {seenRanks: uint32('seenRanks', seenRanks)})};
 }
@@ -82,7 +84,7 @@ export function feedbackMessage(feedback) {
   }
   const value = reward === undefined ? {loss: finite('loss', loss)} : {reward: finite('reward', reward)};
   const place = rank === undefined ? {} : {rank: uint32('rank', rank)};
-  return {decisionId: String(decisionId), feedbackId, ...value, ...place};
+  return {decisionId: decisionIdOf(decisionId), feedbackId, ...value, ...place};
 }
 
 export {callNames};

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Reads a log of tuples into NumPy and says how fast. usage: read_tuples.py [TUPLES [N [D]]]
+"""Reads a log of tuples into NumPy and says how fast.
 
-Writes TUPLES (default 1000000) selections among N candidates of D features (default 10 and 20) to
-a temporary folder first, by repeating one block of records, and removes them afterwards. The file
-is in the page cache when it is read: the figure is that of the reader.
+Writes the log to a temporary folder first, by repeating one block of records, and removes it
+afterwards. The files are in the page cache when they are read: the figure is that of the reader.
 """
 
 from __future__ import annotations
 
+import argparse
 import pathlib
 import sys
 import tempfile
@@ -57,8 +57,34 @@ def write_log(folder: pathlib.Path, tuples: int, n: int, d: int) -> None:
             file.write(whole[last:])
 
 
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f'"{text}", must be a whole number of at least 1')
+    return int(text)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name, default, what in (
+        ("tuples", 1_000_000, "selections in the log"),
+        ("candidates", 10, "candidates of a selection"),
+        ("features", 20, "features of a candidate"),
+    ):
+        told = f"{what} (default: %(default)s)"
+        parser.add_argument(name, nargs="?", type=positive, default=default, help=told)
+    options = parser.parse_args(arguments)
+    if options.tuples > BLOCK and options.tuples % BLOCK:
+        parser.error(
+            f"tuples is {options.tuples}, must be at most {BLOCK} or a multiple of {BLOCK}"
+        )
+    return options
+
+
 def main(arguments: list[str]) -> int:
-    tuples, n, d = (int(a) for a in arguments + ["1000000", "10", "20"][len(arguments) :])
+    options = parse(arguments)
+    tuples, n, d = options.tuples, options.candidates, options.features
     with tempfile.TemporaryDirectory(prefix="sortition-bench-") as name:
         folder = pathlib.Path(name)
         write_log(folder, tuples, n, d)

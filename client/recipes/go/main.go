@@ -55,17 +55,22 @@ func pack(rows [][]float32) []byte {
 	return packed
 }
 
+// isAway says whether the server was not there, or went.
+func isAway(err error) bool {
+	return status.Code(err) == codes.Unavailable || status.Code(err) == codes.Canceled
+}
+
 // retry calls `send` until it succeeds, fails for good, or its time is over.
 //
-// Only what is UNAVAILABLE is sent again, as it was, ids included: then the answer
-// is the same, and feedback counts once. Another attempt waits until the server is
-// back, rather than fail at once.
+// What is UNAVAILABLE is sent again, and what a server CANCELLED as it closed, as it
+// was, ids included: then the answer is the same, and feedback counts once. Another
+// attempt waits until the server is back, rather than fail at once.
 func retry(send func(ctx context.Context, options ...grpc.CallOption) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
 	err := send(ctx)
 	pause := firstPause
-	for attempt := 1; attempt < maxAttempts && status.Code(err) == codes.Unavailable; attempt++ {
+	for attempt := 1; attempt < maxAttempts && isAway(err); attempt++ {
 		select {
 		case <-time.After(time.Duration(mathrand.Int63n(int64(pause)))):
 		case <-ctx.Done():

@@ -62,9 +62,9 @@ public final class Main {
   /**
    * Calls `send` until it succeeds, fails for good, or its time is over.
    *
-   * <p>Only what is UNAVAILABLE is sent again, as it was, ids included: then the answer is the
-   * same, and feedback counts once. Another attempt waits until the server is back, rather than
-   * fail at once.
+   * <p>What is UNAVAILABLE is sent again, and what a server CANCELLED as it closed, as it was, ids
+   * included: then the answer is the same, and feedback counts once. Another attempt waits until
+   * the server is back, rather than fail at once.
    */
   private <Answer> Answer retry(Function<RankingBlockingStub, Answer> send)
       throws InterruptedException {
@@ -79,10 +79,15 @@ public final class Main {
         final Status.Code code = error.getStatus().getCode();
         // Why the server was away says more than that the deadline passed.
         if (code == Status.Code.DEADLINE_EXCEEDED && away != null) throw away;
-        if (code != Status.Code.UNAVAILABLE || attempt == MAX_ATTEMPTS) throw error;
+        final boolean isAway = code == Status.Code.UNAVAILABLE || code == Status.Code.CANCELLED;
+        if (!isAway || attempt == MAX_ATTEMPTS) throw error;
         away = error;
       }
-      Thread.sleep(ThreadLocalRandom.current().nextLong(pause));
+      final long rest = ThreadLocalRandom.current().nextLong(pause);
+      if (rest >= limited.getCallOptions().getDeadline().timeRemaining(TimeUnit.MILLISECONDS)) {
+        throw away;
+      }
+      Thread.sleep(rest);
       pause = Math.min(2 * pause, MAX_PAUSE_MS);
     }
   }

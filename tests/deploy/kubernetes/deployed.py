@@ -76,7 +76,7 @@ class DeployedPod:
     def environment(self) -> dict[str, str]:
         return os.environ | {
             "POD_NAME": self.name,
-            "PATH": f"{self.binaries}:{os.environ['PATH']}",
+            "PATH": f"{self.binaries}:{rendered.ROOT / 'deploy/container'}:{os.environ['PATH']}",
         }
 
     def start(self, container: str, *more: str) -> None:

@@ -112,6 +112,7 @@ class ServicesTest(unittest.TestCase):
                 (pod,) = [p for p in pods if rendered.selects(selector, p.labels)]
                 opened = [p for c in pod.containers for p in c.get("ports", [])]
                 ports = {p["name"]: p["containerPort"] for p in opened}
+                ports |= {number: number for number in ports.values()}
                 for port in service["spec"]["ports"]:
                     self.assertEqual(ports[port["targetPort"]], port["port"], f"{name}: {port}")
 

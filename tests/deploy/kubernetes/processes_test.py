@@ -79,7 +79,7 @@ class ProcessesTest(unittest.TestCase):
     def start_server(self, pod: deployed.DeployedPod) -> None:
         """Starts the sidecar, and the server once that is up, as its kind of container says."""
         pod.start("sidecar")
-        self.wait_for(pod, "sidecar", "startup")
+        self.wait_for(pod, "sidecar", "liveness")
         pod.start("server")
         for probe in ("startup", "readiness", "liveness"):
             self.wait_for(pod, "server", probe)

@@ -18,6 +18,8 @@ from typing import Callable
 
 FOLDER = Path(sys.argv[1])
 PATIENCE = 60  # Seconds for what takes a moment.
+TRAIN = "train --rollout --config=train"
+STEP = "rollout --config=rollout"
 
 
 def wait_for(condition: Callable[[], bool]) -> bool:
@@ -56,21 +58,29 @@ class LearnTest(Scripts):
     def setUp(self) -> None:
         super().setUp()
         self.calls = self.folder / "calls"
-        # Notes what it is asked for, and ends with the status that the test wants.
+        # Says whether a rollout is under way; notes what else it is asked for, and ends with the
+        # status that the test wants.
         (self.folder / "bin/sortition-trainer").write_text(
-            f'#!/bin/sh\necho "$*" >>{self.calls}\n. {self.folder}/behave\n'
+            f"""#!/bin/sh
+case "$*" in
+  *--status*) cat {self.folder}/rollout 2>/dev/null; exit 0 ;;
+esac
+echo "$*" >>{self.calls}
+. {self.folder}/behave
+"""
         )
         (self.folder / "bin/sortition-trainer").chmod(0o755)
         (self.folder / "behave").write_text("exit 3\n")
-        for name in ("tuples", "models/default"):
-            (self.folder / name).mkdir(parents=True)
-        (self.folder / "train").write_text(
-            f'tuples: "{self.folder}/tuples"\nmodel_store: "{self.folder}/models"\n'
-        )
 
-    def learn(self, **environment: str) -> "subprocess.Popen[str]":
-        script = FOLDER / "sortition-learn"
-        return self.start(script, self.folder / "train", "rollout", **environment)
+    def behave(self, status: int) -> None:
+        (self.folder / "behave").write_text(f"exit {status}\n")
+
+    def learn(self, *once: str, **environment: str) -> "subprocess.Popen[str]":
+        return self.start(FOLDER / "sortition-learn", "train", "rollout", *once, **environment)
+
+    def wait_for_status(self, status: str) -> None:
+        self.assertTrue(wait_for(self.status.exists))
+        self.assertTrue(wait_for(lambda: self.status.read_text() == status))
 
     def asked(self) -> list[str]:
         return self.calls.read_text().splitlines() if self.calls.exists() else []
@@ -79,49 +89,67 @@ class LearnTest(Scripts):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(PATIENCE), 0)
 
-    def test_learns_at_once_where_there_are_tuples(self) -> None:
-        (self.folder / "tuples/a.seg").touch()
+    def test_learns_at_once(self) -> None:
         process = self.learn()
-        self.assertTrue(wait_for(self.status.exists))
-        self.assertTrue(wait_for(lambda: self.status.read_text() == "0\n"))
-        self.assertEqual(self.asked(), [f"train --rollout --config={self.folder}/train"])
+        self.wait_for_status("0\n")
+        self.assertEqual(self.asked(), [TRAIN])
         self.end(process)
 
     def test_waits_for_tuples(self) -> None:
+        self.behave(4)
         process = self.learn(SORTITION_STEP_SECONDS="0.05")
-        self.assertIn("no tuples yet", process.stderr.readline())
-        self.assertIn("no tuples yet", process.stderr.readline())
-        self.assertEqual(self.asked(), [])
-        (self.folder / "tuples/a.seg").touch()
-        self.assertTrue(wait_for(lambda: self.asked() != []))
+        self.assertTrue(wait_for(lambda: self.asked() >= [TRAIN, TRAIN]))
+        self.wait_for_status("0\n")
         self.end(process)
 
-    def test_a_rollout_takes_its_steps_between_trainings(self) -> None:
-        (self.folder / "tuples/a.seg").touch()
-        (self.folder / "models/default/ROLLOUT.textproto").touch()
-        process = self.learn(SORTITION_STEP_SECONDS="0.05")
-        self.assertTrue(wait_for(lambda: len(self.asked()) >= 4))
-        step = "rollout --config=rollout"
-        train = f"train --rollout --config={self.folder}/train"
-        self.assertEqual(self.asked()[:4], [step, train, step, step])
+    def test_a_rollout_takes_its_steps_and_nothing_is_learned(self) -> None:
+        (self.folder / "rollout").write_text('{"outcome": "RUNNING"}')
+        process = self.learn(SORTITION_STEP_SECONDS="0.05", SORTITION_LEARN_SECONDS="0")
+        self.assertTrue(wait_for(lambda: len(self.asked()) >= 3))
+        self.assertEqual(set(self.asked()), {STEP})
+        (self.folder / "rollout").write_text('{"outcome": "COMPLETED"}')
+        self.assertTrue(wait_for(lambda: TRAIN in self.asked()))
         self.end(process)
+        # What is over takes no more steps.
+        self.assertNotIn(STEP, self.asked()[self.asked().index(TRAIN) :])
 
     def test_learns_again_after_its_time(self) -> None:
-        (self.folder / "tuples/a.seg").touch()
         process = self.learn(SORTITION_STEP_SECONDS="0.05", SORTITION_LEARN_SECONDS="0")
         self.assertTrue(wait_for(lambda: len(self.asked()) >= 2))
         self.end(process)
 
-    def test_notes_a_failure(self) -> None:
-        (self.folder / "tuples/a.seg").touch()
-        (self.folder / "behave").write_text("exit 1\n")
-        process = self.learn()
-        self.assertTrue(wait_for(self.status.exists))
-        self.assertTrue(wait_for(lambda: self.status.read_text() == "1\n"))
+    def test_notes_a_failure_until_a_training_works(self) -> None:
+        self.behave(1)
+        process = self.learn(SORTITION_STEP_SECONDS="0.05", SORTITION_LEARN_SECONDS="0")
+        self.wait_for_status("1\n")
+        self.behave(3)
+        self.wait_for_status("0\n")
         self.end(process)
 
+    def test_steps_do_not_hide_that_a_training_failed(self) -> None:
+        self.behave(1)
+        process = self.learn(SORTITION_STEP_SECONDS="0.05")
+        self.wait_for_status("1\n")
+        self.behave(0)
+        (self.folder / "rollout").write_text('{"outcome": "RUNNING"}')
+        self.assertTrue(wait_for(lambda: len(self.asked()) >= 4))
+        self.assertEqual(self.status.read_text(), "1\n")
+        self.end(process)
+
+    def test_does_one_thing_and_ends(self) -> None:
+        for status, expected in ((0, 0), (3, 0), (4, 0), (1, 1)):
+            self.behave(status)
+            self.assertEqual(self.learn("train").wait(PATIENCE), expected)
+        self.assertEqual(self.asked(), 4 * [TRAIN])
+        self.assertEqual(self.learn("rollout").wait(PATIENCE), 0)
+        (self.folder / "rollout").write_text('{"outcome": "RUNNING"}')
+        self.assertEqual(self.learn("train").wait(PATIENCE), 0)
+        self.assertEqual(self.asked(), 4 * [TRAIN])
+        self.assertEqual(self.learn("rollout").wait(PATIENCE), 1)
+        self.assertEqual(self.asked(), [*4 * [TRAIN], STEP])
+        self.assertFalse(self.status.exists())
+
     def test_sigterm_ends_what_it_runs(self) -> None:
-        (self.folder / "tuples/a.seg").touch()
         # Says that it has begun, and that it was told to end.
         (self.folder / "behave").write_text(
             f"trap 'echo ended >>{self.calls}; exit 0' TERM\n"
@@ -133,7 +161,6 @@ class LearnTest(Scripts):
         self.assertEqual(self.asked()[-1], "ended")
 
     def test_asks_again_where_a_signal_was_lost(self) -> None:
-        (self.folder / "tuples/a.seg").touch()
         # Hears the second signal only, as a child does that the first one met before its exec.
         (self.folder / "behave").write_text(
             f"trap 'lost=$(( ${{lost:-0}} + 1 )); [ $lost -lt 2 ] || exit 0' TERM\n"

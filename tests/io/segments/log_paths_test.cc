@@ -104,6 +104,16 @@ TEST_F(LogPathsTest, AListMayBeOneEntryOrSeveral) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("','")));
 }
 
+TEST_F(LogPathsTest, WhatCannotBeLookedAtIsNotCalledMissing) {
+  // As root may look everywhere, a name that no file system takes.
+  const std::string name = At(std::string(300, 'n'));
+  const auto found = FindSegments({name});
+  EXPECT_EQ(found.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(found.status().message()),
+              testing::AllOf(HasSubstr("'" + name + "' must be readable"),
+                             HasSubstr("File name too long")));
+}
+
 TEST_F(LogPathsTest, EntriesExpandToNamesInTheirOrder) {
   const auto expanded = ExpandLogEntries({At("b") + "," + At("a/*-x.seg")});
   ASSERT_OK(expanded);

@@ -50,6 +50,20 @@ TEST_F(ConfigFindingsTest, OtherDirectoriesAreFoundWithOptionAndPath) {
                           HasSubstr("e = \"")));
 }
 
+TEST_F(ConfigFindingsTest, DirectoriesThatAreOnlyReadMustBeThere) {
+  findings_.CheckReadableDirectory("store", "");
+  findings_.CheckReadableDirectory("store", dir_.path());
+  EXPECT_THAT(findings_.lines(), testing::IsEmpty());
+  findings_.CheckReadableDirectory("store", dir_.path() + "/none");
+  findings_.CheckReadableDirectory("store", file_);
+  EXPECT_THAT(
+      findings_.lines(),
+      testing::ElementsAre(
+          "store = \"" + dir_.path() +
+              "/none\": must be a directory that can be read",
+          "store = \"" + file_ + "\": must be a directory that can be read"));
+}
+
 TEST_F(ConfigFindingsTest, Files) {
   findings_.CheckFile("a", "");
   findings_.CheckFile("b", file_);

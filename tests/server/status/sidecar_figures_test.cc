@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "io/clocks.h"
 #include "process/status/status_text.h"
-#include "tests/server/status/hostile_peer.h"
+#include "tests/process/http/hostile_peer.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -29,7 +29,7 @@ TEST(SidecarFiguresTest, ShowsTheLastAnswerWhileItIsFresh) {
   status::v1::Sidecar sidecar;
   sidecar.set_pending(7);
   figures.Take(sidecar, 1000);
-  figures.Take(absl::UnavailableError("away"), 2000);
+  figures.Take(absl::UnavailableError("there:1: away"), 2000);
   const status::v1::Status fresh =
       FillAt(figures, 1000 + SidecarFigures::kOldestUs);
   EXPECT_EQ(fresh.sidecar().pending(), 7u);

@@ -45,6 +45,15 @@ class LearnableTest : public TrainFixture {
   std::vector<log::v1::BanditTuple> tuples_;
 };
 
+TEST_F(LearnableTest, NothingInTheTimesThatAreAskedFor) {
+  AddUnit(true, 3);
+  options_.set_since("2026-11-01");
+  EXPECT_THAT(TrainStatus(),
+              StatusIs(kTooFew, HasSubstr("(3 tuples read, 3 left out: before "
+                                          "since, or not before until; since = "
+                                          "'2026-11-01', until = '')")));
+}
+
 TEST_F(LearnableTest, OneUnitCountsAsOneDecision) {
   AddUnit(true, 47);
   for (int i = 0; i < 40; ++i) AddUnit(false, 1);

@@ -231,6 +231,13 @@ TEST_F(TrainTest, CommandLineExitsWithTheVerdict) {
   EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("noise"),
                         "--model_store=" + dir_.Sub("models")}),
             kExitGateSaysNo);
+  // A timer may call before there are enough.
+  SyntheticLog few;
+  few.version = 2;
+  WriteSegment(dir_.Sub("few"), 0, MakeTuples(few, 5));
+  EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("few"),
+                        "--model_store=" + dir_.Sub("models")}),
+            kExitNotYet);
   EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("noise")}), kExitUsage);
   EXPECT_EQ(RunTrainer({"train", "--help"}), kExitOk);
   EXPECT_EQ(RunTrainer({"--help"}), kExitOk);

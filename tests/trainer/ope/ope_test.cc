@@ -207,6 +207,22 @@ TEST_F(OpeFixture, UnitsWidenIntervalsAndSameUnitsDoNot) {
   EXPECT_NEAR(width(others) / width(same), std::sqrt(20.0), 0.7);
 }
 
+TEST_F(OpeFixture, AFewUnitsAreJudged) {
+  // One group of neighbours, too few for an interval of that kind.
+  std::vector<log::v1::BanditTuple> tuples;
+  for (int i = 0; i < 6; ++i) {
+    tuples.push_back(
+        SelectionTuple(absl::StrCat("d", i), {0.5, 0.5}, i % 2, i % 2 == 0));
+    tuples.back().mutable_decision()->set_unit_id(absl::StrCat("u", i / 2));
+  }
+  WriteLog(tuples);
+  SetPolicies({"uniform"});
+  const auto& grouped = PolicyOf(Judge(), "uniform").grouped().value();
+  EXPECT_DOUBLE_EQ(grouped.value(), 0.5);
+  EXPECT_LT(grouped.lower(), 0.25);
+  EXPECT_GT(grouped.upper(), 0.75);
+}
+
 TEST_F(OpeFixture, SegmentsDaysAndLogAddUp) {
   auto tuples = MakeTuples({.can_abstain = false}, 600);
   for (size_t i = 0; i < tuples.size(); ++i) {

@@ -36,6 +36,32 @@ TEST_F(RolloutTest, BeginsBesideTheVersionThatServes) {
   EXPECT_EQ(rollout.salt(), serving.split().salt());
 }
 
+// What was misspelt, or not published yet, makes nothing.
+TEST_F(RolloutTest, NamesStoreAndModelWhereThereIsNone) {
+  options_.set_model("other");
+  options_.set_reason("why");
+  for (const auto& status : {StepRollout(options_).status(), Start().status(),
+                             StopRollout(options_).status()}) {
+    EXPECT_THAT(
+        status,
+        StatusIs(absl::StatusCode::kNotFound,
+                 AllOf(HasSubstr("model = \"other\": must be a model of "
+                                 "model_store = \"" +
+                                 dir_.path() + "/models\""),
+                       HasSubstr("has default;"), HasSubstr("train"))));
+  }
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() + "/models/other"));
+  options_.set_model_store(dir_.Sub("empty"));
+  std::filesystem::create_directory(options_.model_store());
+  EXPECT_THAT(StepRollout(options_).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("has none;")));
+  options_.set_model_store(dir_.path() + "/nowhere");
+  EXPECT_THAT(StepRollout(options_).status(),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr("model_store = \"" + dir_.path() +
+                                 "/nowhere\": there is no such directory")));
+}
+
 TEST_F(RolloutTest, RefusesToBeginWhatCannotBe) {
   EXPECT_THAT(Start(3).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition,

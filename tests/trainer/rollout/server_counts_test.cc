@@ -6,6 +6,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "process/metrics.h"
+#include "tests/process/http/hostile_peer.h"
+#include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
@@ -128,6 +130,20 @@ TEST(ServerCountsTest, TimesAreComparedOnceThereAreEnough) {
   EXPECT_EQ(harm(WithCounts(Count(1000, 0, 1.99), Count(10000, 0, 10))), "");
   plan.set_latency_ratio(0);
   EXPECT_EQ(harm(WithCounts(Count(1000, 0, 10), Count(10000, 0, 10))), "");
+}
+
+// Half of the counters would look like a server that was started anew.
+TEST(ServerCountsTest, AnAnswerThatEndsTooEarlyCountsNothing) {
+  HostilePeer server([](int fd) {
+    HostilePeer::ReadRequest(fd);
+    HostilePeer::Send(
+        fd,
+        "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
+        "sortition_version_answers_total{model=\"m\",version=\"7\"} 1\n");
+  });
+  EXPECT_THAT(
+      FetchServerCounts(server.address(), "m").status(),
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr(server.address())));
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 // are in.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/temp_dir.h"
@@ -80,9 +82,35 @@ TEST_F(TimePartsTest, WithoutTimesAnAgeIsRefused) {
   WriteSegment(dir_.Sub("t"), 0, MakeTuples({}, 10));
   options_.set_tuples(dir_.Sub("t"));
   options_.set_since("7d");
+  EXPECT_THAT(
+      ReadTuples(options_, {}),
+      StatusIs(
+          absl::StatusCode::kFailedPrecondition,
+          absl::StrCat("no tuple of model 'default' in ", options_.tuples(),
+                       " can be used (10 tuples read, 10 without a time before "
+                       "now; since = '7d', until = ''): since is '7d', an age "
+                       "before the newest decision, and none has a time before "
+                       "now; must be a time or empty")));
+}
+
+TEST_F(TimePartsTest, AnAgeBeforeNoDecisionSaysWhatWasFound) {
+  options_.set_tuples(dir_.Sub("t"));
+  std::filesystem::create_directory(options_.tuples());
+  options_.set_since("2026-11-01");
+  options_.set_until("36h");
   EXPECT_THAT(ReadTuples(options_, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("since is '7d', an age, but no decision")));
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("can be used (0 tuples read; since = "
+                                 "'2026-11-01', until = '36h'): until is")));
+  Write(7, 0);
+  options_.set_model("other");
+  EXPECT_THAT(ReadTuples(options_, {}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("(7 tuples read, 7 left out: other model; ")));
+  // What is malformed is so whatever the log has.
+  options_.set_until("0h");
+  EXPECT_THAT(ReadTuples(options_, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 // One clock that is wrong must not make all other decisions old.

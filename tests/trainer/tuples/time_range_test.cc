@@ -44,6 +44,20 @@ TEST(TimeRangeTest, KnowsAges) {
   EXPECT_EQ(ParseAge("decay", "2w").value_or(0), 14 * kDay);
 }
 
+TEST(TimeRangeTest, KnowsWhatIsWrongWithoutTheNewest) {
+  EXPECT_OK(ValidateTimes("", ""));
+  // The newest decision may be older than any date.
+  EXPECT_OK(ValidateTimes("7d", "2001-01-01"));
+  EXPECT_OK(ValidateTimes("2101-01-01", "7d"));
+  EXPECT_OK(ValidateTimes("7d", "1d"));
+  for (const auto& [since, until] :
+       {std::pair("1d", "7d"), std::pair("2026-11-02", "2026-11-01"),
+        std::pair("x", "1d"), std::pair("", "0d")}) {
+    EXPECT_THAT(ValidateTimes(since, until),
+                StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+}
+
 TEST(TimeRangeTest, NamesWhatIsWrong) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   for (const char* since :
@@ -54,8 +68,9 @@ TEST(TimeRangeTest, NamesWhatIsWrong) {
   }
   EXPECT_THAT(ParseTimeRange("", "0d", kNewest),
               StatusIs(kInvalid, HasSubstr("until is '0d', must be a number")));
-  EXPECT_THAT(ParseTimeRange("7d", "", 0),
-              StatusIs(kInvalid, HasSubstr("has a time")));
+  EXPECT_THAT(
+      ParseTimeRange("7d", "", 0),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has a time")));
   EXPECT_THAT(ParseTimeRange("1d", "1d", kNewest),
               StatusIs(kInvalid, HasSubstr("must be after since, '1d'")));
   EXPECT_THAT(ParseAge("decay", "40000d"),

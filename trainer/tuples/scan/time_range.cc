@@ -49,10 +49,10 @@ absl::StatusOr<int64_t> ParseTime(absl::string_view option,
   if (IsAge(text)) {
     ASSIGN_OR_RETURN(const int64_t age, ParseAge(option, text));
     if (newest_us != 0) return newest_us - age;
-    return absl::InvalidArgumentError(
+    return absl::FailedPreconditionError(
         absl::StrCat(option, " is '", text,
-                     "', an age, but no decision that is asked for has a time "
-                     "before now; must be a time or empty"));
+                     "', an age before the newest decision, and none has a "
+                     "time before now; must be a time or empty"));
   }
   absl::Time time;
   std::string error;
@@ -112,6 +112,18 @@ absl::StatusOr<TimeRange> ParseTimeRange(absl::string_view since,
         "until is '", until, "', must be after since, '", since, "'"));
   }
   return range;
+}
+
+absl::Status ValidateTimes(absl::string_view since, absl::string_view until) {
+  const int64_t any = absl::ToUnixMicros(absl::Now());
+  RETURN_IF_ERROR(ParseTimeRange(since, "", any).status());
+  RETURN_IF_ERROR(ParseTimeRange("", until, any).status());
+  if (IsAge(since) != IsAge(until)) return absl::OkStatus();
+  return ParseTimeRange(since, until, any).status();
+}
+
+std::string TimesText(absl::string_view since, absl::string_view until) {
+  return absl::StrCat("since = '", since, "', until = '", until, "'");
 }
 
 }  // namespace sortition

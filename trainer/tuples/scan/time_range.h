@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -51,10 +53,18 @@ absl::StatusOr<int64_t> ParseAge(absl::string_view option,
                                  absl::string_view text);
 
 // Both ends are RFC 3339, a date (its beginning, UTC), an age before
-// `newest_us`, or empty for none. InvalidArgument if one is none of these, if
-// an age is given and `newest_us` is 0, unknown, or if the range is empty.
+// `newest_us`, or empty for none. InvalidArgument if one is none of these, or
+// if the range is empty; FailedPrecondition if an age is given and `newest_us`
+// is 0, unknown.
 absl::StatusOr<TimeRange> ParseTimeRange(absl::string_view since,
                                          absl::string_view until,
                                          int64_t newest_us);
+
+// InvalidArgument as ParseTimeRange(), of what is wrong whatever the newest
+// decision is.
+absl::Status ValidateTimes(absl::string_view since, absl::string_view until);
+
+// Returns what was asked for: "since = '7d', until = ''".
+std::string TimesText(absl::string_view since, absl::string_view until);
 
 }  // namespace sortition

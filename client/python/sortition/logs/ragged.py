@@ -21,12 +21,6 @@ class Ragged:
         offsets = np.concatenate(([0], np.cumsum([len(row) for row in arrays]))).astype(np.int64)
         return Ragged(np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype), offsets)
 
-    @staticmethod
-    def concatenate(parts: Sequence[Ragged]) -> Ragged:
-        lengths = np.concatenate([part.lengths for part in parts])
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        return Ragged(np.concatenate([part.values for part in parts]), offsets)
-
     @property
     def lengths(self) -> np.ndarray:
         return np.diff(self.offsets)

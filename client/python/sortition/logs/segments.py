@@ -37,7 +37,9 @@ def list_segments(paths: Paths) -> list[pathlib.Path]:
         else:
             files = []
         if not files:
-            raise ValueError(f"{path} must be a segment or a directory with segments")
+            # A sidecar writes a tuple only when the window for its feedback is over.
+            state = "has no segment yet" if path.is_dir() else "does not exist"
+            raise ValueError(f"{path} {state}, must be a segment or a directory with segments")
         for file in files:
             # NAME.seg comes before NAME.seg.zst.
             found.setdefault((file.resolve().parent, file.name.removesuffix(".zst")), file)

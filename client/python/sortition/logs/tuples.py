@@ -12,6 +12,7 @@ from sortition.log.v1 import log_pb2
 from sortition.logs import wire
 from sortition.logs.columns import KINDS, Column, parse_columns
 from sortition.logs.damage import Damage
+from sortition.logs.growing import GrowingColumn
 from sortition.logs.messages import candidate_frame
 from sortition.logs.ragged import Ragged
 from sortition.logs.segments import Paths, Segment, list_segments
@@ -112,8 +113,11 @@ def read_tuples(
     if len({file.parent for file in files}) > 1:
         hidden += ["spool_writer", "position", "decision_id"]
     reader = _Reader(list(dict.fromkeys(names + hidden)), model, with_censored)
-    for file in files:
-        reader.read(Segment(file), allow_incomplete)
+    sizes = [file.stat().st_size for file in files]
+    done, total = 0, max(sum(sizes), 1)
+    for file, size in zip(files, sizes):
+        reader.read(Segment(file), allow_incomplete, done / total, size / total)
+        done += size
     for damage in reader.damage:
         warnings.warn(str(damage), stacklevel=2)
     found = reader.columns()
@@ -135,12 +139,14 @@ class _Reader:
         self._names = names
         self._model = model
         self._with_censored = with_censored
-        self._blocks: dict[str, list[Column]] = {name: [] for name in names}
+        none = parse_columns(*(np.empty(0, t) for t in ("u1", "i8", "i8")), names)
+        self._columns = {name: GrowingColumn(column) for name, column in none.items()}
         self._seen: set[tuple[str, bytes, str]] = set()
         self.left_out: dict[str, int] = {}
         self.damage: list[Damage] = []
 
-    def read(self, segment: Segment, allow_incomplete: bool) -> None:
+    def read(self, segment: Segment, allow_incomplete: bool, before: float, share: float) -> None:
+        """`before`, `share`: which part of the log was read before, and is in this segment."""
         kind = segment.header.kind
         if kind != segment.header.TUPLES:
             name = segment.header.DESCRIPTOR.enum_types_by_name["Kind"].values_by_number[kind].name
@@ -155,10 +161,11 @@ class _Reader:
                 "elsewhere; allow_incomplete reads it all the same"
             )
         rows = np.flatnonzero(tags == _TUPLE_TAG)
-        for block in np.array_split(rows, max(1, -(-len(rows) // _BLOCK))):
-            self._take(data, starts[block], ends[block])
+        blocks = np.array_split(rows, max(1, -(-len(rows) // _BLOCK)))
+        for number, block in enumerate(blocks, 1):
+            self._take(data, starts[block], ends[block], before + share * number / len(blocks))
 
-    def _take(self, data: np.ndarray, begin: np.ndarray, end: np.ndarray) -> None:
+    def _take(self, data: np.ndarray, begin: np.ndarray, end: np.ndarray, share: float) -> None:
         inner = wire.scan(data, begin, end, {_TUPLE_TAG >> 3})[_TUPLE_TAG >> 3]
         columns = parse_columns(data, inner.value, inner.value + inner.length, self._names)
         if "keep_probability" in columns:
@@ -179,7 +186,7 @@ class _Reader:
                 for name, column in columns.items()
             }
         for name, column in columns.items():
-            self._blocks[name].append(column)
+            self._columns[name].append(column, share)
 
     def _copies(self, columns: dict[str, Any], keeps: np.ndarray) -> np.ndarray:
         """Returns which tuples were read before, from another directory."""
@@ -198,14 +205,4 @@ class _Reader:
             self.left_out[reason] = self.left_out.get(reason, 0) + int(rows.sum())
 
     def columns(self) -> dict[str, Column]:
-        result: dict[str, Column] = {}
-        for name in self._names:
-            blocks = self._blocks.pop(name)  # Freed when its column is made.
-            if not blocks:
-                none = parse_columns(*(np.empty(0, t) for t in ("u1", "i8", "i8")), [name])
-                result[name] = none[name]
-            elif isinstance(blocks[0], Ragged):
-                result[name] = Ragged.concatenate(blocks)
-            else:
-                result[name] = np.concatenate(blocks)
-        return result
+        return {name: column.finish() for name, column in self._columns.items()}

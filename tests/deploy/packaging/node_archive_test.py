@@ -1,0 +1,59 @@
+"""The archive of the client for Node: what npm would pack, and the same bytes twice.
+
+usage: node_archive_test.py SOURCES [unittest options]
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCES = Path(sys.argv[1])
+
+
+class NodeArchiveTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def pack(self, name: str) -> Path:
+        packed = self.folder / name
+        tool = SOURCES / "tools/packaging/node_archive.py"
+        subprocess.run(
+            [sys.executable, tool, "--sources", SOURCES, "--output", packed],
+            env={**os.environ, "SOURCE_DATE_EPOCH": "1000000000"},
+            check=True,
+        )
+        return packed
+
+    def test_it_has_what_npm_packs(self) -> None:
+        if not shutil.which("npm"):
+            self.skipTest("no npm (package npm)")
+        # A copy: npm's prepack writes beside the sources.
+        ignore = shutil.ignore_patterns("node_modules")
+        client = self.folder / "client/node"
+        shutil.copytree(SOURCES / "client/node", client, ignore=ignore)
+        shutil.copytree(SOURCES / "proto", self.folder / "proto")
+        shown = subprocess.run(
+            ["npm", "pack", "--json", "--silent"], cwd=client, capture_output=True, check=True
+        )
+        # Later versions of npm print what prepack prints first.
+        (about,) = json.loads(shown.stdout[shown.stdout.index(b"[") :])
+        expected = {f"package/{file['path']}": file["size"] for file in about["files"]}
+        with tarfile.open(self.pack("sortition.tgz")) as archive:
+            self.assertEqual({entry.name: entry.size for entry in archive}, expected)
+
+    def test_the_same_sources_give_the_same_bytes(self) -> None:
+        first, second = self.pack("first.tgz"), self.pack("second.tgz")
+        self.assertEqual(first.read_bytes(), second.read_bytes())
+        with tarfile.open(first) as archive:
+            self.assertEqual({(e.mtime, e.uid, e.mode) for e in archive}, {(1000000000, 0, 0o644)})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
