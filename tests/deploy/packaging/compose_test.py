@@ -129,6 +129,9 @@ class UnitsTest(unittest.TestCase):
     def test_a_rollout_that_a_training_begins_takes_its_steps(self) -> None:
         wanted = self.value("sortition-trainer.timer", "Wants")
         self.assertEqual(wanted, "sortition-rollout.timer")
+        # Meanwhile a training ends with status 4, which is no failure.
+        training = self.value("sortition-trainer.service", "SuccessExitStatus")
+        self.assertIn("4", training.split())
 
 
 class OptionsTest(unittest.TestCase):
