@@ -4,7 +4,7 @@ ARG BASE=debian:12.11
 
 FROM ${BASE} AS build
 WORKDIR /src
-# Programs that lie in the folder programs/ of the context are taken as they are.
+# Programs that lie in the folder programs/ of the context are taken as they are; others are stripped.
 COPY tools/packages.txt program[s]/sortition* /given/
 RUN [ -e /given/sortition-server ] || { apt-get update && DEBIAN_FRONTEND=noninteractive \
       apt-get install -y --no-install-recommends $(awk '$1 == "build" { print $2 }' /given/packages.txt) && \
@@ -15,12 +15,12 @@ ARG RUN_TESTS=0
 RUN if [ -e /given/sortition-server ]; then \
       install -D -t build/release/bin /given/sortition*; \
     else \
-      if [ "$RUN_TESTS" = 1 ]; then ./dev test; fi && ./dev build release; \
+      if [ "$RUN_TESTS" = 1 ]; then ./dev test; fi && ./dev build release && strip build/release/bin/sortition*; \
     fi
 
 FROM ${BASE} AS root
 COPY tools/packages.txt /tmp/
-RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends binutils \
+RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
       $(awk '$1 == "runtime" || $1 == "image" { print $2 }' /tmp/packages.txt) && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/build/release/bin/sortition* /tmp/programs/
 COPY deploy/container LICENSE NOTICE /tmp/container/

@@ -1,29 +1,46 @@
 #!/usr/bin/env bash
-# Makes what is released: Debian packages, image (for docker load), list of ingredients (SBOM, SPDX
-# JSON), checksums. The same sources on the same Debian give the same bytes.
-# usage: tools/release.sh [--programs=DIR] [--image|--no-image] OUTPUT
+# Makes what is released: Debian packages, image (for docker load), lists of ingredients (SBOM, SPDX
+# JSON), checksums. Packages of the same commit on the same Debian are the same, byte for byte.
+# usage: tools/release.sh [--programs=DIR] [--image|--no-image] [--no-python] [--dirty] OUTPUT
+#   OUTPUT          folder that is empty, or not there yet
 #   --programs=DIR  programs that are built already, with the Python package in DIR/../python;
 #                   default: builds the preset release
 #   --no-image      makes no image; default: makes one where buildah or docker is installed
+#   --no-python     makes no python3-sortition
+#   --dirty         releases the files as they are; default: refuses what is not committed
 # SORTITION_MAINTAINER is who answers for the packages: "NAME <ADDRESS>".
 # IMAGE_OPTIONS holds options for buildah that this machine needs.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-programs='' image=if-possible output=''
+usage='usage: tools/release.sh [--programs=DIR] [--image|--no-image] [--no-python] [--dirty] OUTPUT'
+programs='' image=if-possible python=yes dirty='' output=''
 for argument in "$@"; do
   case $argument in
-    --programs=*) programs=$(realpath "${argument#*=}") ;;
+    --programs=*) programs=$(realpath -m "${argument#*=}") ;;
     --image) image=yes ;;
     --no-image) image=no ;;
-    -*) echo "release.sh: unknown option $argument; --programs=DIR, --image or --no-image" >&2 && exit 2 ;;
-    *) output=$argument ;;
+    --no-python) python='' ;;
+    --dirty) dirty=yes ;;
+    -*) printf 'release.sh: unknown option %s\n%s\n' "$argument" "$usage" >&2 && exit 2 ;;
+    *) output=$(realpath -m "$argument") ;;
   esac
 done
-[ -n "$output" ] || { echo 'usage: tools/release.sh [--programs=DIR] [--image|--no-image] OUTPUT' >&2 && exit 2; }
-for tool in cmake dpkg-shlibdeps /usr/bin/python3; do
-  command -v "$tool" >/dev/null || { echo "release.sh: $tool is not installed" >&2 && exit 1; }
+[ -n "$output" ] || { echo "$usage" >&2 && exit 2; }
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fail() {
+  echo "release.sh: $*" >&2
+  exit 1
+}
+# What an older release left there would stand beside the new checksums.
+[ ! -e "$output" ] || [ -z "$(ls -A "$output")" ] || fail "$output is not empty"
+for tool in cmake dpkg-shlibdeps git strip /usr/bin/python3; do
+  command -v "$tool" >/dev/null || fail "$tool is not installed"
 done
+if [ -z "$dirty" ]; then
+  changed=$(git status --porcelain)
+  [ -z "$changed" ] || fail "not committed (--dirty releases it all the same):"$'\n'"$changed"
+fi
 
 # The time of everything is that of the newest commit.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
@@ -39,45 +56,62 @@ if [ -z "$programs" ]; then
   cmake --build --preset release -j "$(nproc)"
   programs=$PWD/build/release/bin
 fi
-for program in sortition sortition-server sortition-sidecar sortition-trainer; do
-  [ -x "$programs/$program" ] || { echo "release.sh: $programs/$program is missing" >&2 && exit 1; }
+names=(sortition sortition-server sortition-sidecar sortition-trainer)
+for program in "${names[@]}"; do
+  [ -x "$programs/$program" ] || fail "$programs/$program is missing"
 done
+stubs=$(realpath -m "$programs/../python")
+[ -z "$python" ] || [ -d "$stubs/sortition" ] ||
+  fail "$stubs/sortition is missing; --no-python makes no python3-sortition"
 
-# All or nothing: what is unfinished stays in $work.
-made=$work/release
-mkdir "$made"
-cmake -S deploy/debian -B "$work/packages" -DSORTITION_PROGRAMS="$programs" >"$work/log" &&
+# All or nothing: what is unfinished stays in $work. Everything is made from the same sources and
+# from the same programs, stripped.
+made=$work/release sources=$work/sources
+mkdir "$made" "$sources" "$work/bin"
+if [ -n "$dirty" ]; then
+  tar --exclude=./.git --exclude=./build -c . | tar -x --no-same-permissions -C "$sources"
+else
+  git archive HEAD | tar -x --no-same-permissions -C "$sources"
+fi
+for program in "${names[@]}"; do
+  strip --remove-section=.comment --remove-section=.note -o "$work/bin/$program" "$programs/$program"
+done
+programs=$work/bin
+cmake -S "$sources/deploy/debian" -B "$work/packages" -DSORTITION_PROGRAMS="$programs" \
+  -DSORTITION_PYTHON="${python:+$stubs}" >"$work/log" &&
   (cd "$work/packages" && cpack >>"$work/log" 2>&1) || { tail -n 20 "$work/log" >&2 && exit 1; }
 cp "$work"/packages/*.deb "$made/"
 
-/usr/bin/python3 tools/packaging/sbom.py --release "$version" --output "$made/sortition-$version.spdx.json" \
-  "$programs"/sortition "$programs"/sortition-server "$programs"/sortition-sidecar "$programs"/sortition-trainer
+list=$made/sortition-$version
+more=()
+[ -z "$python" ] || more=(--package "$made"/python3-sortition_*.deb)
+/usr/bin/python3 "$sources/tools/packaging/sbom.py" --release "$version" --output "$list.spdx.json" \
+  "${more[@]}" "${names[@]/#/$programs/}"
 
 # The image takes the programs as they are.
 if [ "$image" != no ]; then
   builder=$(command -v buildah || command -v docker || true)
   if [ -z "$builder" ]; then
-    [ "$image" != yes ] || { echo 'release.sh: --image needs buildah or docker' >&2 && exit 1; }
+    [ "$image" != yes ] || fail '--image needs buildah or docker'
     echo 'no image: neither buildah nor docker is installed'
   else
-    context=$work/context
-    mkdir -p "$context/programs"
-    git archive HEAD | tar -x -C "$context"
-    install "$programs"/sortition* "$context/programs/"
+    install -D -t "$sources/programs" "$programs"/sortition*
     archive=$made/sortition-$version.image.tar
     case $builder in
       *buildah)
         # Docker's format: that of OCI has no health check.
         # shellcheck disable=SC2086
         buildah bud --format docker ${IMAGE_OPTIONS:-} --timestamp "$SOURCE_DATE_EPOCH" \
-          --tag "sortition:$version" "$context"
+          --tag "sortition:$version" "$sources"
         buildah push "sortition:$version" "docker-archive:$archive:sortition:$version"
         ;;
       *docker)
-        docker build --tag "sortition:$version" "$context"
+        docker build --tag "sortition:$version" "$sources"
         docker save --output "$archive" "sortition:$version"
         ;;
     esac
+    /usr/bin/python3 "$sources/tools/packaging/sbom.py" --release "$version" \
+      --output "$list.image.spdx.json" --image "$archive"
   fi
 fi
 

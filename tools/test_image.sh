@@ -78,6 +78,8 @@ for name in server sidecar trainer; do
   [ "$(podman exec "${!name}" cat /proc/1/comm)" = tini ] || fail "pid 1 of the $name is not tini"
   ! podman exec "${!name}" touch /etc/written 2>/dev/null || fail "the root file system is writable"
 done
+# OpenSSL, which streams with TLS use, finds the authorities whom everybody trusts.
+podman exec "$server" test -s /usr/lib/ssl/cert.pem || fail '/usr/lib/ssl/cert.pem is missing'
 # A check can fail, too.
 ! podman exec --env SORTITION_HEALTH_URL=http://127.0.0.1:1/ "$server" sortition-health ||
   fail 'a port that is closed counts as healthy'

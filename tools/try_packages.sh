@@ -15,8 +15,11 @@ packages=$(realpath "$1") newer=$(realpath "$2") tar=${3:-}
 work=$(mktemp -d)
 root=$work/root
 cleanup() {
-  umount "$root/proc" 2>/dev/null || true
-  rm -rf "$work"
+  if mountpoint -q "$root/proc" && ! umount "$root/proc"; then
+    echo "try_packages.sh: $root/proc is still mounted; $work stays" >&2
+    return
+  fi
+  rm -rf --one-file-system "$work"
 }
 trap cleanup EXIT
 
@@ -93,7 +96,7 @@ if command -v systemd-analyze >/dev/null; then
   done
   mkdir "$look/bin" && cp /bin/sh "$look/bin/"
   cp /lib/systemd/system/*.target /lib/systemd/system/*.slice "$look/lib/systemd/system/"
-  for unit in "$look"/lib/systemd/system/sortition-*; do
+  for unit in "$look"/lib/systemd/system/sortition-*.service "$look"/lib/systemd/system/sortition-*.timer; do
     systemd-analyze verify --root="$look" --man=no "$unit"
   done
   for unit in server sidecar trainer rollout; do

@@ -11,10 +11,7 @@ uid=10001
 mkdir -p "$output/bin" "$output/sbin" "$output/etc/ssl/certs" "$output/usr/local/bin" \
   "$output/usr/share/doc/sortition"
 install -d -m 1777 "$output/tmp"
-for program in "$programs"/sortition*; do
-  strip -o "$output/usr/local/bin/$(basename "$program")" "$program"
-done
-install "$folder/sortition-health" "$folder/sortition-learn" "$output/usr/local/bin/"
+install "$programs"/sortition* "$folder/sortition-health" "$folder/sortition-learn" "$output/usr/local/bin/"
 
 install /bin/busybox "$output/bin/busybox"
 
@@ -31,6 +28,10 @@ for tool in $(busybox --list); do
 done
 install /usr/bin/tini-static "$output/sbin/tini"
 cp /etc/ssl/certs/ca-certificates.crt "$output/etc/ssl/certs/"
+# Where Debian's OpenSSL looks for them.
+mkdir -p "$output/usr/lib/ssl"
+ln -s /etc/ssl/certs "$output/usr/lib/ssl/certs"
+ln -s /etc/ssl/certs/ca-certificates.crt "$output/usr/lib/ssl/cert.pem"
 cp -L /etc/os-release "$output/etc/os-release"
 
 # Who the programs run as, and how they find names.

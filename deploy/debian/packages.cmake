@@ -14,6 +14,7 @@ function(sortition_package component package)
     "PROGRAM;SUMMARY;TEXT;SECTION;SCRIPTS;DEPENDS;RECOMMENDS;SUGGESTS" "CONFIG;UNITS" ${ARGN})
   string(TOUPPER ${component} upper)
   set(components ${components} ${component} PARENT_SCOPE)
+  sortition_make_changelog(${package})
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package} PARENT_SCOPE)
   set(CPACK_COMPONENT_${upper}_DESCRIPTION 
     "${arg_SUMMARY}\n${package} ${arg_TEXT}\n\n${what_it_is}" PARENT_SCOPE)
@@ -44,6 +45,15 @@ function(sortition_package component package)
   set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${arg_DEPENDS}" PARENT_SCOPE)
 endfunction()
 
+# Debian's changelog, which names the release; its time is SOURCE_DATE_EPOCH.
+function(sortition_make_changelog package)
+  set(folder ${made}/changelogs/${package})
+  string(TIMESTAMP time "%a, %d %b %Y %H:%M:%S +0000" UTC)
+  configure_file(changelog.in ${folder}/changelog @ONLY)
+  execute_process(COMMAND gzip --best --no-name --force ${folder}/changelog
+    COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
 # The stripped program with manual and completion.
 function(sortition_install_program component program)
   install(PROGRAMS ${SORTITION_PROGRAMS}/${program} DESTINATION bin COMPONENT ${component})
@@ -66,10 +76,21 @@ function(sortition_install_service component package)
     string(APPEND conffiles "/etc/sortition/${config}.textproto\n")
   endforeach()
   file(WRITE ${control}/conffiles "${conffiles}")
+  # What an upgrade restarts. Not what works to an end, as a training does: it would be killed.
+  set(RESTARTED)
   foreach(unit ${arg_UNITS})
-    install(FILES ${sources}/deploy/systemd/${unit} DESTINATION /lib/systemd/system
-      COMPONENT ${component})
+    set(file ${sources}/deploy/systemd/${unit})
+    install(FILES ${file} DESTINATION /lib/systemd/system COMPONENT ${component})
+    if(unit MATCHES "[.]service$")
+      install(FILES ${sources}/deploy/systemd/hardening.conf
+        DESTINATION /lib/systemd/system/${unit}.d COMPONENT ${component})
+    endif()
+    file(STRINGS ${file} oneshot REGEX "^Type=oneshot$")
+    if(NOT oneshot)
+      string(APPEND RESTARTED " ${unit}")
+    endif()
   endforeach()
+  string(STRIP "${RESTARTED}" RESTARTED)
   install(FILES ${sources}/deploy/systemd/sysusers.conf DESTINATION lib/sysusers.d
     RENAME ${package}.conf COMPONENT ${component})
   list(JOIN arg_UNITS " " UNITS)

@@ -18,6 +18,7 @@
 #include "core/base/status_macros.h"
 #include "google/protobuf/util/json_util.h"
 #include "io/files.h"
+#include "io/models/store_owner.h"
 #include "io/posix_status.h"
 #include "io/segments/segment_file.h"
 
@@ -63,6 +64,7 @@ LookLedger::LookLedger(const std::string& store, const std::string& model)
     : path_(absl::StrCat(store, "/", model, "/", kName)) {}
 
 absl::StatusOr<uint64_t> LookLedger::Begin(uint64_t baseline_version) {
+  const AsStoreOwner owner(path_);
   std::error_code error;
   std::filesystem::create_directories(
       std::filesystem::path(path_).parent_path(), error);

@@ -26,6 +26,7 @@
 #include "io/memory_release.h"
 #include "io/models/draw_salt.h"
 #include "io/models/regular_file.h"
+#include "io/models/store_owner.h"
 #include "io/models/successor.h"
 #include "io/models/text_message.h"
 #include "io/models/version_numbers.h"
@@ -338,6 +339,7 @@ absl::StatusOr<uint64_t> ModelStore::Publish(
   RETURN_IF_ERROR(ValidateModel(model));
   RETURN_IF_ERROR(ValidateDrawSalt(options.draw_salt));
   const std::string parent = absl::StrCat(root_, "/", model.name());
+  const AsStoreOwner owner(root_);
   std::error_code error;
   std::filesystem::create_directories(parent, error);
   if (error) return PosixStatus(error.value(), parent, "cannot create");

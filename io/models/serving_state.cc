@@ -22,6 +22,7 @@
 #include "io/files.h"
 #include "io/models/draw_salt.h"
 #include "io/models/regular_file.h"
+#include "io/models/store_owner.h"
 #include "io/models/text_message.h"
 #include "io/posix_status.h"
 
@@ -240,6 +241,7 @@ absl::StatusOr<Serving> ReadServing(const std::string& model_dir) {
 absl::StatusOr<Serving> ChangeServing(
     const std::string& model_dir, const ChangeCause& cause,
     absl::FunctionRef<absl::Status(Serving*)> edit) {
+  const AsStoreOwner owner(model_dir);
   ASSIGN_OR_RETURN(Writer writer, Writer::Open(model_dir));
   ASSIGN_OR_RETURN(Serving before, writer.Read());
   Serving serving = before;
@@ -263,6 +265,7 @@ absl::StatusOr<Serving> ChangeServing(
 
 absl::Status WithServing(const std::string& model_dir,
                          absl::FunctionRef<absl::Status(const Serving&)> use) {
+  const AsStoreOwner owner(model_dir);
   ASSIGN_OR_RETURN(const Writer lock, Writer::Open(model_dir));
   ASSIGN_OR_RETURN(const Serving serving, ReadServing(model_dir));
   return use(serving);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
+#include "io/models/store_owner.h"
 #include "io/models/version_numbers.h"
 #include "io/posix_status.h"
 
@@ -41,6 +42,7 @@ absl::Status SyncDirectory(const std::string& path) {
 }  // namespace
 
 absl::Status RemoveVersion(const std::string& model_dir, uint64_t version) {
+  const AsStoreOwner owner(model_dir);
   RETURN_IF_ERROR(KeepNumber(model_dir, version));
   const std::string path = absl::StrCat(model_dir, "/", version);
   const std::string hidden = absl::StrCat(model_dir, "/", kPrefix, version);

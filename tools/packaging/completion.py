@@ -54,13 +54,15 @@ def script(program: str, helps: dict[str, Help]) -> str:
     commands = " ".join(f"'{command}'" for command in helps if command != "-")
     lines = [f"# {program}: completion for bash.", f"{name}_commands=({commands})"]
     lines.append(f"declare -gA {name}_flags=(")
+    if "-" not in helps:
+        lines.append("  ['-']='--help --version'")
     for command, text in helps.items():
         flags = [flag for option in text.options() for flag in _flags(option)]
         lines.append(f"  ['{command}']='{' '.join(flags)}'")
     lines += [")", f"declare -gA {name}_values=("]
     for command, text in helps.items():
         for option in text.options():
-            if option.choices():
-                lines.append(f"  ['{command} --{option.name}']='{' '.join(option.choices())}'")
+            if choices := text.choices(option):
+                lines.append(f"  ['{command} --{option.name}']='{' '.join(choices)}'")
     lines.append(")")
     return "\n".join(lines) + _FUNCTION.replace("@NAME@", name).replace("@PROGRAM@", program)

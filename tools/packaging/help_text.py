@@ -10,6 +10,8 @@ OPTION = re.compile(r"^  (--(\[no-\])?([a-z0-9_.]+)(?:=(\S+))?)(?:\s+(.*))?$")
 # "  models list     What it does", in a program's list of commands.
 COMMAND = re.compile(r"^  ([a-z]+(?: [a-z]+)?)(?: \[?[A-Z]\S*(?: [A-Z]\S*)*)?\s+([A-Z].*)$")
 CONTINUED = " " * 10
+# "text or json", at the beginning of what an option does or behind a colon.
+CHOICE = re.compile(r"(?:^|: )((?:[a-z0-9_]+, )*[a-z0-9_]+ or [a-z0-9_]+)(?=$|[.;])")
 
 
 @dataclass
@@ -24,8 +26,11 @@ class Option:
 
     def choices(self) -> list[str]:
         """The values of an option that takes one of a few; else nothing."""
-        is_choice = re.fullmatch(r"[A-Z0-9_]+(\|[A-Z0-9_]+)+", self.value)
-        return self.value.split("|") if is_choice else []
+        if re.fullmatch(r"[A-Z0-9_]+(\|[A-Z0-9_]+)+", self.value):
+            return self.value.split("|")
+        without_brackets = re.sub(r" \([^()]*\)", "", self.text)
+        named = CHOICE.search(without_brackets) if self.value == "TEXT" else None
+        return re.split(", | or ", named.group(1)) if named else []
 
 
 @dataclass
@@ -40,6 +45,13 @@ class Help:
 
     def options(self) -> list[Option]:
         return [option for _, options in self.groups for option in options]
+
+    def choices(self, option: Option) -> list[str]:
+        """Those of the option; the learners stand in lists of their own."""
+        if option.name != "learner":
+            return option.choices()
+        lists = [part for part in self.intro if part[0].startswith("Learners from ")]
+        return [line.split()[0] for part in lists for line in part if line.startswith("  ")]
 
 
 def paragraphs(text: str) -> list[list[str]]:

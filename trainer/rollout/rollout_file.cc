@@ -12,6 +12,7 @@
 #include "google/protobuf/text_format.h"
 #include "io/files.h"
 #include "io/models/regular_file.h"
+#include "io/models/store_owner.h"
 #include "io/models/text_message.h"
 #include "io/posix_status.h"
 #include "trainer/rollout/rollout_plan.h"
@@ -66,6 +67,7 @@ absl::Status WriteRollout(const std::string& model_dir,
                           const Rollout& rollout) {
   std::string text;
   google::protobuf::TextFormat::PrintToString(rollout, &text);
+  const AsStoreOwner owner(model_dir);
   return WriteFile(PathOf(model_dir), text);
 }
 
@@ -81,6 +83,7 @@ void AddStep(const config::v1::RolloutStep& step, Rollout* rollout) {
 }
 
 absl::StatusOr<RolloutLock> RolloutLock::Take(const std::string& model_dir) {
+  const AsStoreOwner owner(model_dir);
   const std::string path = absl::StrCat(model_dir, "/.rollout.lock");
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) return PosixStatus(errno, path, "cannot open");

@@ -90,9 +90,11 @@ class ComposeTest(unittest.TestCase):
 class UnitsTest(unittest.TestCase):
     """The same for systemd's units."""
 
+    def text(self, unit: str) -> str:
+        return (DEPLOY / "systemd" / unit).read_text()
+
     def value(self, unit: str, key: str) -> str:
-        text = (DEPLOY / "systemd" / unit).read_text()
-        return re.search(rf"^{key}=(.*)$", text, re.MULTILINE).group(1)
+        return re.search(rf"^{key}=(.*)$", self.text(unit), re.MULTILINE).group(1)
 
     def test_the_drain_ends_before_the_kill(self) -> None:
         text = (DEPLOY / "debian/etc/server.textproto").read_text()
@@ -102,13 +104,34 @@ class UnitsTest(unittest.TestCase):
         self.assertGreater(seconds(self.value("sortition-server.service", "TimeoutStopSec")), drained)
 
     def test_every_service_may_do_as_little(self) -> None:
-        texts = [
-            path.read_text().split("\n\n# What the process may do")[1].split("\n\n[Install]")[0].strip()
-            for path in sorted((DEPLOY / "systemd").glob("*.service"))
-        ]
-        self.assertEqual(len(texts), 4)
-        for text in texts[1:]:
-            self.assertEqual(text, texts[0])
+        # hardening.conf, which every service gets, says what it may do.
+        hardening = set(re.findall(r"^(\w+)=", self.text("hardening.conf"), re.MULTILINE))
+        self.assertIn("NoNewPrivileges", hardening)
+        services = sorted(path.name for path in (DEPLOY / "systemd").glob("*.service"))
+        self.assertEqual(len(services), 4)
+        for service in services:
+            own = set(re.findall(r"^(\w+)=", self.text(service), re.MULTILINE))
+            self.assertEqual(own & hardening, set(), service)
+
+    def test_what_fails_is_started_again_for_ever(self) -> None:
+        # More than five starts in ten seconds would be the last ones.
+        for service in ("sortition-server.service", "sortition-sidecar.service"):
+            self.assertEqual(self.value(service, "Restart"), "on-failure")
+            self.assertEqual(self.value(service, "StartLimitIntervalSec"), "0")
+            self.assertGreaterEqual(seconds(self.value(service, "RestartSec")), 2)
+
+    def test_the_sidecar_outlives_the_drain_of_the_server(self) -> None:
+        # What starts first is stopped last.
+        sidecar = "sortition-sidecar.service"
+        self.assertEqual(self.value(sidecar, "Before"), "sortition-server.service")
+        self.assertNotIn("sortition-server", self.value(sidecar, "After"))
+
+    def test_a_rollout_that_a_training_begins_takes_its_steps(self) -> None:
+        wanted = self.value("sortition-trainer.timer", "Wants")
+        self.assertEqual(wanted, "sortition-rollout.timer")
+        # Meanwhile a training ends with status 4, which is no failure.
+        training = self.value("sortition-trainer.service", "SuccessExitStatus")
+        self.assertIn("4", training.split())
 
 
 class OptionsTest(unittest.TestCase):

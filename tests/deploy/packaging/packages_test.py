@@ -4,6 +4,7 @@ Takes minutes.
 usage: packages_test.py SOURCES PROGRAMS [unittest options]
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -46,7 +47,9 @@ class PackagesTest(unittest.TestCase):
     @staticmethod
     def release(output: Path) -> None:
         script = SOURCES / "tools/release.sh"
-        run(script, f"--programs={PROGRAMS}", "--no-image", output, SOURCE_DATE_EPOCH="1000000000")
+        # As the sources are: what is committed is not the question here.
+        options = (f"--programs={PROGRAMS}", "--no-image", "--dirty")
+        run(script, *options, output, SOURCE_DATE_EPOCH="1000000000")
 
     def package(self, name: str) -> Path:
         (path,) = (self.folder / "first").glob(f"{name}_*.deb")
@@ -99,7 +102,7 @@ class PackagesTest(unittest.TestCase):
         root = self.folder / "root"
         for name in NAMES:
             run("dpkg-deb", "--extract", self.package(name), root)
-        units = sorted((root / "lib/systemd/system").iterdir())
+        units = sorted(path for path in (root / "lib/systemd/system").iterdir() if path.is_file())
         self.assertEqual(len(units), 6)
         # What the units call besides our programs, and what they name.
         (root / "bin").mkdir()
@@ -126,10 +129,23 @@ class PackagesTest(unittest.TestCase):
                 library = depends.split()[0]
                 if library.startswith("lib"):
                     self.assertIn(library, names)
+        # What is compiled in, the package in Python, and what that needs.
+        for name in ("libeigen3-dev", "rapidjson-dev", "python3-sortition", "python3-grpcio"):
+            self.assertIn(name, names)
         ids = [package["SPDXID"] for package in listed["packages"]]
         self.assertEqual(len(ids), len(set(ids)))
         for relation in listed["relationships"]:
             self.assertIn(relation["relatedSpdxElement"], ids)
+
+    def test_the_list_has_the_checksums_of_what_is_released(self) -> None:
+        (path,) = (self.folder / "first").glob("*.spdx.json")
+        listed = {p["name"]: p for p in json.loads(path.read_text())["packages"]}
+        for name in NAMES:
+            root = self.folder / f"root-of-{name}"
+            run("dpkg-deb", "--extract", self.package(name), root)
+            (checksum,) = listed[name]["checksums"]
+            program = (root / "usr/bin" / name).read_bytes()
+            self.assertEqual(checksum["checksumValue"], hashlib.sha256(program).hexdigest(), name)
 
 
 if __name__ == "__main__":
