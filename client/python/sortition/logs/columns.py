@@ -31,7 +31,7 @@ KINDS = {
     "decision_id": Kind("decision", "decision_id", "text"),
     "time_us": Kind("decision", "time_us", "number"),
     "model": Kind("decision", "model", "text"),
-    "version": Kind("decision", "version", "number"),
+    "version": Kind("decision", "version", "unsigned"),
     "action_kind": Kind("decision", "action_kind", "number"),
     "action": Kind("decision", "action", "signed"),
     "log_propensity": Kind("decision", "log_propensity", "real", 0.0),
@@ -43,13 +43,14 @@ KINDS = {
     "num_candidates": Kind("decision", "num_candidates", "number"),
     "num_features": Kind("decision", "num_features", "number"),
     "features": Kind("decision", "dense_values", "floats"),
-    "censored": Kind("tuple", "censored", "count"),
+    "censored": Kind("tuple", "censored", "presence"),
     "conditional_log_propensities": Kind("decision", "conditional_log_propensities", "reals"),
     "top_k": Kind("decision", "top_k", "number"),
     "eligible": Kind("decision", "eligible", "numbers"),
     "candidate_ids": Kind("decision", "candidate_ids", "texts"),
     "degraded": Kind("decision", "degraded", "text"),
-    "seed": Kind("decision", "seed", "number", -1),
+    "seed": Kind("decision", "seed", "unsigned"),
+    "has_seed": Kind("decision", "seed", "presence"),
     "num_labels": Kind("decision", "num_labels", "number"),
     "spool_writer": Kind("tuple", "spool_writer", "text"),
     "shown": Kind("shown", "shown", "numbers"),
@@ -111,13 +112,16 @@ def _column(data: np.ndarray, field: Field, count: int, kind: Kind) -> Column:
     if kind.form == "number":
         column = np.full(count, kind.default, np.int64)
         column[field.owner] = field.value.astype(np.uint64).view(np.int64)
+    elif kind.form == "unsigned":
+        column = np.full(count, kind.default, np.uint64)
+        column[field.owner] = field.value
     elif kind.form == "real":
         column = np.full(count, kind.default, np.float64)
         column[field.owner] = field.value.astype(np.uint64).view(np.float64)
     elif kind.form == "flag":
         column = np.zeros(count, bool)
         column[field.owner] = field.value != 0
-    elif kind.form == "count":
+    elif kind.form == "presence":
         column = np.zeros(count, bool)
         column[field.owner] = True
     elif kind.form == "text":
@@ -170,6 +174,9 @@ def _texts(data: np.ndarray, field: Field, count: int) -> np.ndarray:
     if longest == 0:
         return np.zeros(count, "<U1")
     if longest > _LONGEST_FIXED or int(field.value.max()) + longest > len(data):
+        return _any_texts(data, field, count)
+    # An array of one width would drop zeros at the end of a text.
+    if (data[field.value + field.length - 1] == 0)[field.length > 0].any():
         return _any_texts(data, field, count)
     characters = sliding_window_view(data, longest)[field.value]
     if (field.length != longest).any():

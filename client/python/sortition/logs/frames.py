@@ -104,8 +104,11 @@ class Frames:
     damage: list[Damage]
 
 
-def read_frames(data: np.ndarray, name: str) -> Frames:
-    """Returns the intact frames of a segment, whose bytes are `data`, and what is damaged."""
+def read_frames(data: np.ndarray, name: str, is_finished: bool = False) -> Frames:
+    """Returns the intact frames of a segment, whose bytes are `data`, and what is damaged.
+
+    `is_finished`: nobody writes to it any more, so that a broken end is corrupt, too.
+    """
     starts: list[np.ndarray] = []
     lengths: list[np.ndarray] = []
     bad: list[tuple[int, int]] = []  # From, to.
@@ -126,8 +129,20 @@ def read_frames(data: np.ndarray, name: str) -> Frames:
         place = following
     all_starts = np.concatenate(starts)
     last = int(all_starts[-1]) if len(all_starts) else -1
-    damage = [Damage(name, begin, end - begin, begin < last) for begin, end in bad]
+    damage = [
+        Damage(name, begin, end - begin, is_finished or begin < last)
+        for begin, end in _join_adjacent(bad)
+    ]
     return Frames(all_starts, np.concatenate(lengths), damage)
+
+
+def _join_adjacent(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for begin, end in ranges:
+        if joined and joined[-1][1] == begin:
+            begin = joined.pop()[0]
+        joined.append((begin, end))
+    return joined
 
 
 def _walk(data: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray, int, bool]:
@@ -150,9 +165,9 @@ def _walk(data: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray, int, bo
     if len(wrong):
         first = int(wrong[0])
         return begins[:first], sizes[:first], begin[first], False
-    if place + HEAD > len(data):
-        return begins, sizes, place, place == len(data)
-    return begins, sizes, place, not data[place : place + HEAD].any()
+    # Zeros with something behind them are no end: a disk can lose pages.
+    is_end = place == len(data) or (place + HEAD <= len(data) and not data[place:].any())
+    return begins, sizes, place, is_end
 
 
 def _find_frame(data: np.ndarray, place: int) -> int | None:

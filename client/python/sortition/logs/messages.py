@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sortition.log.v1 import log_pb2
 from sortition.v1 import columns_pb2
 
 if TYPE_CHECKING:
@@ -26,7 +27,11 @@ def candidate_frame(tuples: Tuples) -> Any:
     action = tuples["action"]
     owner = np.repeat(np.arange(len(tuples)), action.lengths)
     rank = np.arange(len(action.values)) - action.offsets[owner]
-    chosen = action.values >= 0
+    limits = counts
+    if "action_kind" in tuples:
+        # Labels are not candidates.
+        limits = np.where(tuples["action_kind"] == log_pb2.LABELS, 0, counts)
+    chosen = (action.values >= 0) & (action.values < limits[owner])
     ranks = np.full(offsets[-1], -1)
     ranks[offsets[owner[chosen]] + action.values[chosen]] = rank[chosen]
     frame["rank"] = ranks

@@ -35,7 +35,8 @@ class Ragged:
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
     def take(self, rows: np.ndarray) -> Ragged:
-        """Returns these rows."""
+        """Returns these rows. `rows`: indexes, negative ones from the end, or a mask."""
+        rows = np.arange(len(self))[rows]
         lengths = self.lengths[rows]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])

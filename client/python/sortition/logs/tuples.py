@@ -15,7 +15,7 @@ from sortition.logs.damage import Damage
 from sortition.logs.growing import GrowingColumn
 from sortition.logs.messages import candidate_frame
 from sortition.logs.ragged import Ragged
-from sortition.logs.segments import Paths, Segment, list_segments
+from sortition.logs.segments import Paths, Segment, list_segments, open_segment, size_of
 
 # What read_tuples returns unless it is told otherwise.
 DEFAULT_COLUMNS = (
@@ -52,8 +52,8 @@ class Tuples(Mapping[str, Any]):
     def take(self, rows: Any) -> Tuples:
         """Returns these tuples. `rows`: indexes, or a mask with a bool for each tuple."""
         rows = np.asarray(rows)
-        if rows.dtype == bool:
-            rows = np.flatnonzero(rows)
+        # NumPy makes floats of an empty list.
+        rows = np.arange(len(self))[rows if rows.size else rows.astype(np.intp)]
         taken = {
             name: column.take(rows) if isinstance(column, Ragged) else column[rows]
             for name, column in self.columns.items()
@@ -81,7 +81,7 @@ class Tuples(Mapping[str, Any]):
         """Returns a DataFrame with a row for each candidate.
 
         It has tuple (number of the tuple), document_index, rank (in the action, from 0; -1: not
-        chosen) and chosen; features as f0, f1, … or, where `columns` were read, named columns as
+        chosen, or an action of labels) and chosen; features as f0, f1, … or, where `columns` were read, named columns as
         candidate.NAME and query.NAME.
         """
         return candidate_frame(self)
@@ -93,30 +93,40 @@ def read_tuples(
     *,
     model: Optional[str] = None,
     with_censored: bool = False,
+    with_seeded: bool = False,
     allow_incomplete: bool = False,
 ) -> Tuples:
     """Reads tuple segments: directories, files, or a list of them.
 
     `columns`: names of columns.KINDS; None: DEFAULT_COLUMNS. `model`: of whose decisions alone.
-    Tuples whose feedback may be missing (censored) are left out and counted in `left_out` unless
-    `with_censored`, as are copies in another directory. ValueError if a segment is no tuple
-    segment, or the log says that it is incomplete and `allow_incomplete` is not set. Damaged places
-    are passed over, listed in `damage` and warned of; the unfinished end of a segment that is being
-    written is not.
+    Left out and counted in `left_out` are tuples whose feedback may be missing ("censored"), unless
+    `with_censored`; those drawn with the request's own seed ("seeded"), which are not independent
+    of each other, unless `with_seeded`; and copies in another directory ("copy"). ValueError if a
+    segment is no tuple segment, or the log says that it is incomplete and `allow_incomplete` is not
+    set. Damaged places are passed over, listed in `damage` and warned of; the unfinished end of a
+    segment that is being written is not. Segments that a sidecar removes meanwhile are warned of.
     """
     names = list(DEFAULT_COLUMNS if columns is None else columns)
     for name in names:
         if name not in KINDS:
             raise ValueError(f'columns has "{name}", must be one of {", ".join(KINDS)}')
     files = list_segments(paths)
-    hidden = ["censored"] + (["model"] if model is not None else [])
+    flags = {"censored": "censored", "seeded": "has_seed"}
+    for reason, is_kept in (("censored", with_censored), ("seeded", with_seeded)):
+        if is_kept:
+            del flags[reason]
+    hidden = [*flags.values()] + (["model"] if model is not None else [])
     if len({file.parent for file in files}) > 1:
         hidden += ["spool_writer", "position", "decision_id"]
-    reader = _Reader(list(dict.fromkeys(names + hidden)), model, with_censored)
-    sizes = [file.stat().st_size for file in files]
+    reader = _Reader(list(dict.fromkeys(names + hidden)), model, flags)
+    sizes = [size_of(file) for file in files]
     done, total = 0, max(sum(sizes), 1)
     for file, size in zip(files, sizes):
-        reader.read(Segment(file), allow_incomplete, done / total, size / total)
+        segment = open_segment(file)
+        if segment is None:
+            warnings.warn(f"{file} was removed before it was read", stacklevel=2)
+        else:
+            reader.read(segment, allow_incomplete, done / total, size / total)
         done += size
     for damage in reader.damage:
         warnings.warn(str(damage), stacklevel=2)
@@ -127,7 +137,10 @@ def read_tuples(
 def read_messages(paths: Paths) -> Iterator[log_pb2.LogRecord]:
     """Yields every intact record of segments of any kind as protobuf messages: slow, complete."""
     for file in list_segments(paths):
-        segment = Segment(file)
+        segment = open_segment(file)
+        if segment is None:
+            warnings.warn(f"{file} was removed before it was read", stacklevel=2)
+            continue
         for record in range(len(segment.frames.starts)):
             yield log_pb2.LogRecord.FromString(segment.payload(record))
 
@@ -135,10 +148,11 @@ def read_messages(paths: Paths) -> Iterator[log_pb2.LogRecord]:
 class _Reader:
     """Collects columns, block by block."""
 
-    def __init__(self, names: list[str], model: Optional[str], with_censored: bool) -> None:
+    def __init__(self, names: list[str], model: Optional[str], flags: dict[str, str]) -> None:
+        """`flags`: from a reason to leave tuples out to the column that says which."""
         self._names = names
         self._model = model
-        self._with_censored = with_censored
+        self._flags = flags
         none = parse_columns(*(np.empty(0, t) for t in ("u1", "i8", "i8")), names)
         self._columns = {name: GrowingColumn(column) for name, column in none.items()}
         self._seen: set[tuple[str, bytes, str]] = set()
@@ -148,7 +162,7 @@ class _Reader:
     def read(self, segment: Segment, allow_incomplete: bool, before: float, share: float) -> None:
         """`before`, `share`: which part of the log was read before, and is in this segment."""
         kind = segment.header.kind
-        if kind != segment.header.TUPLES:
+        if kind not in (segment.header.TUPLES, segment.header.KIND_UNSPECIFIED):
             name = segment.header.DESCRIPTOR.enum_types_by_name["Kind"].values_by_number[kind].name
             raise ValueError(f"{segment.path} has records of kind {name}, must be TUPLES")
         self.damage += [d for d in segment.frames.damage if d.is_corrupt or segment.is_closed]
@@ -174,9 +188,9 @@ class _Reader:
         keeps = np.ones(len(begin), bool)
         if self._model is not None:
             keeps &= columns["model"] == self._model
-        if not self._with_censored:
-            self._leave_out("censored", keeps & columns["censored"])
-            keeps &= ~columns["censored"]
+        for reason, name in self._flags.items():
+            self._leave_out(reason, keeps & columns[name])
+            keeps &= ~columns[name]
         if "position" in columns and "spool_writer" in columns:
             keeps &= ~self._copies(columns, keeps)
         if not keeps.all():

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 
+_MANY = 32  # Occurrences of a field one after the other that get a step each.
+
+
 @dataclass
 class Field:
     """The occurrences of a field, by message and then as they come."""
@@ -51,18 +54,20 @@ def scan(
     owner = np.flatnonzero(begin < end)
     stop = end[owner]
     key, place = _varints(data, begin[owner])
+    last, steps = -1, 0
     while len(owner):
         # The smallest key first: messages that lack a field wait for the others, so that most
         # steps are the same for all of them.
-        least = key.min()
+        least = int(key.min())
+        last, steps = least, steps + 1 if least == last else 0
         rows = np.flatnonzero(key == least)
-        if len(rows) == len(owner):
-            place = _step(data, int(least), owner, place, found)
-            behind, limit = place, stop
+        some = slice(None) if len(rows) == len(owner) else rows
+        limit = stop[some]
+        if steps >= _MANY and least < 128 and least & 7 == 2:
+            behind = _run(data, least, owner[some], place[some], limit, found)
         else:
-            behind = _step(data, int(least), owner[rows], place[rows], found)
-            place[rows] = behind
-            limit = stop[rows]
+            behind = _step(data, least, owner[some], place[some], found)
+        place[some] = behind
         if (behind > limit).any():
             raise ValueError("a message has a field that goes beyond its end")
         more = behind < limit
@@ -103,6 +108,43 @@ def _step(
         raise ValueError(f"a message has a field of wire type {kind}")
     if number in found:
         found[number].append((owner, value, length))
+    return behind
+
+
+def _run(
+    data: np.ndarray,
+    key: int,
+    owner: np.ndarray,
+    place: np.ndarray,
+    stop: np.ndarray,
+    found: dict[int, list[tuple[np.ndarray, np.ndarray, np.ndarray]]],
+) -> np.ndarray:
+    """As _step, for all strings that follow each other in a message: there are many."""
+    behind = np.empty_like(place)
+    for row, (begin, end) in enumerate(zip(place.tolist(), stop.tolist())):
+        message, limit = data[begin : end + 10].tobytes(), end - begin
+        starts, at = [], 0
+        while True:
+            size, shift = message[at], 7
+            at += 1
+            if size > 127:
+                size &= 127
+                while True:
+                    byte = message[at]
+                    at += 1
+                    size |= (byte & 127) << shift
+                    shift += 7
+                    if byte < 128:
+                        break
+            starts.append((at, size))
+            at += size
+            if at >= limit or message[at] != key:
+                break
+            at += 1
+        behind[row] = begin + min(at, limit + 1)
+        if key >> 3 in found:
+            value, length = np.array(starts, np.int64).T
+            found[key >> 3].append((np.full(len(value), owner[row]), value + begin, length))
     return behind
 
 

@@ -14,12 +14,12 @@ from typing import Any, Iterator, Mapping, Union
 import numpy as np
 
 from sortition.log.v1 import log_pb2
+from sortition.logs.checks import check_tuple
 from sortition.logs.columns import KINDS
 from sortition.logs.frames import crc32c_many, mask
 
 _WRITER = "python"
 _SEGMENT_BYTES = 64 << 20
-_NOT_OPTIONAL = {"seed": -1, "seen_ranks": -1}  # Values that mean "unset".
 _NEEDED = ("decision_id", "action_kind", "action", "log_propensity", "reward", "num_candidates")
 
 
@@ -34,8 +34,9 @@ def write_tuples(
     `tuples`: Tuples, a DataFrame with their columns, or a mapping of arrays and lists of rows.
     Where it has `record`, each tuple is that one with the other columns put over it, so that
     nothing that was not read is lost; otherwise it needs the columns decision_id, action_kind,
-    action, log_propensity, reward and num_candidates. The directory appears when it is complete;
-    ValueError if it is there and not empty, or a value is wrong.
+    action, log_propensity, reward and num_candidates, and features, sparse or columns. Missing
+    texts (None, NaN) are unset. The directory appears when it is complete; ValueError if it is
+    there and not empty, or a value is wrong.
     """
     target = pathlib.Path(os.path.realpath(directory))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -43,11 +44,13 @@ def write_tuples(
     names = [str(name) for name in tuples]
     unknown = [name for name in names if name not in KINDS]
     absent = [name for name in _NEEDED if name not in names and "record" not in names]
+    if "seed" in names and "has_seed" not in names:
+        absent = ["has_seed"]  # Any seed is a number that a request may have.
     if unknown or absent:
         raise ValueError(
             f"columns {unknown} are unknown, must be of {', '.join(KINDS)}"
             if unknown
-            else f"columns {absent} are missing, must be there without record"
+            else f"columns {absent} are missing, must be there"
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     staging = pathlib.Path(tempfile.mkdtemp(prefix=f".{target.name}.tmp-", dir=target.parent))
@@ -86,9 +89,15 @@ def _record(values: dict[str, Any]) -> bytes:
     else:
         dense = _dense(values, decision, features)
     decision.ClearField("dense_values")
+    # After the seed.
+    if "has_seed" in values:
+        values["has_seed"] = values.pop("has_seed")
     for name, value in values.items():
-        _set(message, name, value)
-    _check(message)
+        try:
+            _set(message, name, value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}: {error}") from None
+    check_tuple(message, len(dense) // 4)
     body = decision.SerializeToString()
     if dense:
         body += _field(20, dense)
@@ -97,7 +106,10 @@ def _record(values: dict[str, Any]) -> bytes:
 
 
 def _dense(values: dict[str, Any], decision: log_pb2.Decision, features: Any) -> bytes:
-    matrix = np.asarray(features, dtype="<f4")
+    with np.errstate(over="ignore"):
+        matrix = np.asarray(features, dtype="<f4")
+    if not np.isfinite(matrix).all():
+        raise ValueError("features has a value that is not finite, must be of the range of floats")
     rows = int(values.get("num_candidates", decision.num_candidates))
     if matrix.ndim == 2:
         values.setdefault("num_features", matrix.shape[1])
@@ -113,11 +125,16 @@ def _dense(values: dict[str, Any], decision: log_pb2.Decision, features: Any) ->
 def _set(message: log_pb2.BanditTuple, name: str, value: Any) -> None:
     kind = KINDS[name]
     target = {"tuple": message, "decision": message.decision, "shown": message.shown}[kind.message]
-    if name in _NOT_OPTIONAL and int(value) == _NOT_OPTIONAL[name]:
+    if name == "seen_ranks" and value == kind.default:
         target.ClearField(kind.field)
+    elif name == "has_seed":
+        if not _flag(value):
+            target.ClearField(kind.field)
+        elif not target.HasField(kind.field):
+            raise ValueError("is true, must be so for tuples with a seed")
     elif name == "censored":
         # The reason is not in the column: what the record has stays.
-        if not value:
+        if not _flag(value):
             message.ClearField("censored")
         elif not message.censored:
             message.censored.append(log_pb2.LOST)
@@ -132,30 +149,30 @@ def _set(message: log_pb2.BanditTuple, name: str, value: Any) -> None:
     elif kind.form in ("texts", "signed", "numbers", "reals", "floats"):
         target.ClearField(kind.field)
         getattr(target, kind.field).extend(np.asarray(value).tolist())
-    elif kind.form == "text":
-        setattr(target, kind.field, str(value))
-    elif kind.form == "flag":
-        setattr(target, kind.field, bool(value))
+    elif kind.form == "text" and _is_missing(value):
+        target.ClearField(kind.field)
     else:
-        setattr(target, kind.field, float(value) if kind.form == "real" else int(value))
+        convert = {"text": str, "flag": _flag, "real": float}.get(kind.form, _whole)
+        setattr(target, kind.field, convert(value))
 
 
-def _check(message: log_pb2.BanditTuple) -> None:
-    """ValueError for what no reader would take."""
-    decision = message.decision
-    if not decision.decision_id or len(decision.decision_id.encode()) > 128:
-        raise ValueError(f'decision_id is "{decision.decision_id}", must have 1 to 128 bytes')
-    if not decision.log_propensity <= 0:
-        raise ValueError(f"log_propensity is {decision.log_propensity}, must be at most 0")
-    if not np.isfinite(message.reward):
-        raise ValueError(f"reward is {message.reward}, must be finite")
-    if not 0 <= message.keep_probability <= 1:
-        raise ValueError(f"keep_probability is {message.keep_probability}, must be in [0, 1]")
-    limit = decision.num_labels or decision.num_candidates
-    least = -1 if decision.action_kind == log_pb2.SELECT else 0
-    for index in decision.action:
-        if not least <= index < limit:
-            raise ValueError(f"action has {index}, must be in [{least}, {limit})")
+def _is_missing(value: Any) -> bool:
+    """Returns whether it is what NumPy and pandas put where there is no text."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+def _flag(value: Any) -> bool:
+    if _is_missing(value) or value not in (0, 1):
+        raise ValueError(f"is {value}, must be true or false")
+    return bool(value)
+
+
+def _whole(value: Any) -> int:
+    if _is_missing(value) or isinstance(value, str) or int(value) != value:
+        raise ValueError(f"is {value}, must be a whole number")
+    return int(value)
 
 
 def _field(number: int, payload: bytes) -> bytes:
