@@ -173,6 +173,8 @@ export interface RankerOptions {
   token?: string;
   /** true: TLS with whom Node trusts; unset: plain text. */
   tls?: boolean | Tls;
+  /** Sends the token to other machines over plain text: something in between encrypts it. */
+  plaintextTokens?: boolean;
   /** Milliseconds of a call with its retries, in (0, 2^31). Default 5000. */
   deadlineMs?: number;
   /** How often a call is repeated at most (default 9), or how. */

@@ -111,6 +111,12 @@ test('options of the Ranker are checked', () => {
   assert.throws(make({retries: {firstBackoffMs: 9, maxBackoffMs: 3}}),
       /firstBackoffMs is 9, must be in \[0, maxBackoffMs = 3\]/);
   assert.throws(make({token: 'a b'}), /token must be visible ASCII/);
+  assert.throws(make({token: 'a', addresses: ['localhost:1', '10.0.0.1:8500']}),
+      /a server is 10\.0\.0\.1:8500: it must be on this machine, or have tls, or plaintextTokens/);
+  for (const more of [{addresses: ['localhost:1', '127.0.0.1:1', '[::1]:1', 'unix:/tmp/x']}, {tls: true},
+    {plaintextTokens: true}]) {
+    new client.Ranker({token: 'a', addresses: 'ranking.example:8500', ...more}).close();
+  }
   assert.throws(make({tls: {cert: 'x'}}), /tls\.key is unset, must be given with the other/);
   assert.throws(make({tls: {ca: 'ca.pem'}}), /tls\.ca must be the content of a PEM file/);
 });

@@ -6,10 +6,12 @@ import {callError} from './errors.js';
 import {ranking} from './methods.js';
 import {checkNames, decisionIdOf} from './numbers.js';
 import {callNames, decisionRequest, feedbackMessage, shownRequest} from './requests.js';
-import {securityOf} from './security.js';
+import {checkTokenStays, securityOf} from './security.js';
 import {Servers} from './servers.js';
 
-const optionNames = ['addresses', 'token', 'tls', 'deadlineMs', 'retries', 'model', 'types', 'routingHeader'];
+const optionNames = [
+  'addresses', 'token', 'tls', 'plaintextTokens', 'deadlineMs', 'retries', 'model', 'types', 'routingHeader',
+];
 
 export class Ranker {
   #servers;
@@ -35,6 +37,7 @@ export class Ranker {
     const security = securityOf(tls, token);
     this.#headers = security.headers;
     this.#servers = new Servers(addresses, security);
+    if (token !== undefined && !tls && !options.plaintextTokens) checkTokenStays(this.#servers.all);
   }
 
   async rank(features, options = {}) {

@@ -18,6 +18,16 @@ export function securityOf(tls, token) {
   return {credentials: credentials.createSsl(pem('ca', ca), pem('key', key), pem('cert', cert)), serverName, headers};
 }
 
+// TypeError if a token would go to another machine over plain text.
+export function checkTokenStays(servers) {
+  for (const {address} of servers) {
+    const host = address.replace(/^(dns|ipv4|ipv6):\/*/, '').replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+    if (/^(localhost|::1|127(\.\d+){3})$/.test(host) || address.startsWith('unix:')) continue;
+    throw new TypeError(`token is given and a server is ${address}: it must be on this machine, or have tls, or ` +
+        'plaintextTokens');
+  }
+}
+
 function pem(name, text) {
   if (text === undefined) return null;
   const bytes = Buffer.from(text);
