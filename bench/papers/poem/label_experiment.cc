@@ -1,4 +1,4 @@
-#include "bench/papers/label_experiment.h"
+#include "bench/papers/poem/label_experiment.h"
 
 #include <algorithm>
 #include <span>

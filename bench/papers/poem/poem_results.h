@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/papers/learning_methods.h"
+#include "bench/papers/poem/learning_methods.h"
 #include "bench/support/report.h"
 
 namespace sortition {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bench/papers/label_experiment.h"
+#include "bench/papers/poem/label_experiment.h"
 #include "sortition/config/v1/poem.pb.h"
 
 namespace sortition {

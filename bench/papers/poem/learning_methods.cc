@@ -1,4 +1,4 @@
-#include "bench/papers/learning_methods.h"
+#include "bench/papers/poem/learning_methods.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "bench/papers/poem_results.h"
+#include "bench/papers/poem/poem_results.h"
 
 #include <algorithm>
 #include <cmath>
