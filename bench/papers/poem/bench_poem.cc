@@ -3,6 +3,7 @@
 // Multi-label classification from bandit feedback [SwaminathanJoachims15, sec.
 // 6]: the paper's figures beside ours by its text, by the protocol of its
 // authors' program, and at best.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -11,7 +12,6 @@
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "bench/papers/poem/poem_figures.h"
 #include "bench/papers/poem/poem_results.h"
 #include "bench/papers/poem/poem_runs.h"
@@ -27,6 +27,12 @@ ABSL_FLAG(std::vector<std::string>, parts,
           std::vector<std::string>({"paper", "steps", "newer"}),
           "paper: the methods of the paper; steps: IPS(S) and POEM(S) with "
           "equal grids of step sizes; newer: objectives since 2015");
+ABSL_FLAG(std::vector<std::string>, protocols,
+          std::vector<std::string>({"text", "authors", "best"}),
+          "text: as the paper describes it; authors: as the program of its "
+          "authors does it; best: ours, from the logs of authors");
+ABSL_FLAG(std::vector<std::string>, rows, {},
+          "the methods of these parts to measure, by name; empty: all");
 ABSL_FLAG(int, runs, 10, "runs, each with its own logging policy and log");
 ABSL_FLAG(double, fraction, 0.05, "share of the contexts that h0 is fitted to");
 ABSL_FLAG(double, temperature, 1, "alpha of h0, a factor of its scores");
@@ -82,6 +88,24 @@ absl::Status AddPart(const std::string& part, std::vector<Method>* methods) {
   return absl::OkStatus();
 }
 
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool IsWanted(const std::string& row) {
+  const auto rows = absl::GetFlag(FLAGS_rows);
+  return rows.empty() || Has(rows, row);
+}
+
+// Leaves the methods that the flags name.
+void Select(std::vector<Method>* methods) {
+  const auto protocols = absl::GetFlag(FLAGS_protocols);
+  std::erase_if(*methods, [&](const Method& method) {
+    return !Has(protocols, ProtocolName(method.protocol)) ||
+           !IsWanted(method.name);
+  });
+}
+
 absl::StatusOr<std::vector<Target>> Run() {
   if (absl::GetFlag(FLAGS_train).empty() || absl::GetFlag(FLAGS_test).empty()) {
     return absl::InvalidArgumentError(
@@ -105,8 +129,9 @@ absl::StatusOr<std::vector<Target>> Run() {
   bool with_skyline = false;
   for (const std::string& part : absl::GetFlag(FLAGS_parts)) {
     RETURN_IF_ERROR(AddPart(part, &methods));
-    with_skyline |= part == "paper";
+    with_skyline |= part == "paper" && IsWanted("CRF");
   }
+  Select(&methods);
   ASSIGN_OR_RETURN(const Results results,
                    RunAll(data, repetition, methods, with_skyline));
   std::fputs(FormatTable(DataName(), results).c_str(), stdout);

@@ -181,9 +181,11 @@ class Search {
   void Try(const Eigen::VectorXd& parameters) {
     const Validation validation =
         Validate(method_.criterion, log_->validation(), parameters);
+    const HammingLosses losses = MeanHammingLosses(log_->test(), parameters);
+    learnt_.lowest = std::min(learnt_.lowest, losses.expected);
     if (!(validation.criterion < best_)) return;
     best_ = validation.criterion;
-    learnt_.losses = MeanHammingLosses(log_->test(), parameters);
+    learnt_.losses = losses;
     learnt_.mean_weight = validation.mean_weight;
   }
 
@@ -197,6 +199,18 @@ class Search {
 };
 
 }  // namespace
+
+const char* ProtocolName(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::kText:
+      return "text";
+    case Protocol::kAuthors:
+      return "authors";
+    case Protocol::kBest:
+      break;
+  }
+  return "best";
+}
 
 Method Ips(Protocol protocol, Optimiser optimiser) {
   return Make(Named("IPS", optimiser), protocol, PoemOptions::CLIPPED_IPS,
@@ -213,14 +227,15 @@ Method Poem(Protocol protocol, Optimiser optimiser) {
 }
 
 Method WithSteps(Method method) {
-  method.name += ", steps";
+  method.name += " steps";
   method.steps = {0.3, 1, 3, 10, 30};
+  method.clip_factors = {1};
   return method;
 }
 
 Method PoemNearParent() {
   Method method = Poem(Protocol::kBest, PoemOptions::STOCHASTIC);
-  method.name = "POEM(S), near h0";
+  method.name = "POEM(S) near h0";
   method.options.set_penalty(PoemOptions::PROXIMAL);
   method.options.clear_lambda_factor();
   for (const double c : {0.0, 1e-2, 0.1, 1.0}) {
@@ -238,7 +253,7 @@ Method NormPoem() {
 
 std::vector<Method> NewerMethods() {
   constexpr auto kBatch = PoemOptions::BATCH;
-  Method bounded = Make("LS, PAC-Bayes", Protocol::kBest,
+  Method bounded = Make("LS + PAC-Bayes", Protocol::kBest,
                         PoemOptions::LOG_SMOOTHING, kBatch);
   bounded.options.set_penalty(PoemOptions::PROXIMAL);
   for (const double s : {0.1, 1.0, 10.0}) {
@@ -260,9 +275,14 @@ std::vector<Method> NewerMethods() {
   for (Method* method : {&exponential, &implicit}) {
     method->clip_factors = {100};
   }
+  Method doubly_robust =
+      Make("DR(B)", Protocol::kBest, PoemOptions::DOUBLY_ROBUST, kBatch);
+  for (const double c : {0.0, 0.1, 1.0}) {
+    doubly_robust.options.add_lambda_factor(c);
+  }
   return {
       NormPoem(),
-      Make("DR(B)", Protocol::kBest, PoemOptions::DOUBLY_ROBUST, kBatch),
+      doubly_robust,
       Make("LS(B)", Protocol::kBest, PoemOptions::LOG_SMOOTHING, kBatch),
       bounded,
       exponential,

@@ -1,6 +1,7 @@
 #pragma once
 // The methods that the POEM paper compares, and later objectives, each by one
 // of three protocols.
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ enum class Protocol {
   kBest,     // Ours, from the same logs as kAuthors.
 };
 inline constexpr size_t kNumProtocols = 3;
+// Returns "text", "authors" or "best".
+const char* ProtocolName(Protocol protocol);
 
 // The criterion on the validation tuples that chooses a point of the grid.
 enum class Criterion {
@@ -59,6 +62,9 @@ std::vector<Method> NewerMethods();
 struct Learnt {
   HammingLosses losses;    // Of the chosen point on the test set.
   double mean_weight = 0;  // Of it on the validation tuples.
+  // The lowest expected loss on the test set of all points of the grid: what a
+  // perfect validation would have chosen.
+  double lowest = std::numeric_limits<double>::infinity();
   double seconds_per_fit = 0;
 };
 

@@ -14,9 +14,6 @@
 namespace sortition {
 namespace {
 
-constexpr std::array<const char*, kNumProtocols> kProtocolNames = {
-    "text", "authors", "best"};
-
 double ErrorOf(const Moments& moments) {
   return std::sqrt(moments.variance() / static_cast<double>(moments.count()));
 }
@@ -68,7 +65,7 @@ Target BetterThanIps(const Results& results, const std::string& rest,
   const MethodLosses* ips = Find(results, "IPS" + rest, protocol);
   const MethodLosses* poem = Find(results, "POEM" + rest, protocol);
   return {absl::StrCat("POEM", rest, " better than IPS", rest, ", ",
-                       kProtocolNames[static_cast<size_t>(protocol)], ", p"),
+                       ProtocolName(protocol), ", p"),
           ips == nullptr || poem == nullptr
               ? std::nan("")
               : TestPairs(ips->losses.expected, poem->losses.expected).p,
@@ -107,9 +104,8 @@ std::string FormatTable(const std::string& data, const Results& results) {
     absl::StrAppendFormat(&text,
                           "\n%s, %d runs: %s Hamming loss on the test set\n"
                           "%-18s | %8s | %15s | %15s | %15s\n",
-                          data, results.logging[0].expected.size(),
-                          map ? "MAP" : "expected", "", "paper", "text",
-                          "authors", "best");
+                          data, results.runs, map ? "MAP" : "expected", "",
+                          "paper", "text", "authors", "best");
     text += Row("h0", In(figures, "h0"),
                 {losses(results.logging[0]), losses(results.logging[1]),
                  losses(results.logging[2])});
@@ -126,16 +122,20 @@ std::string FormatTable(const std::string& data, const Results& results) {
     const double* crf = map ? In(published.expected, "CRF") : nullptr;
     text += Row("CRF", crf, {losses(results.skyline), nullptr, nullptr});
   }
-  absl::StrAppendFormat(&text, "\n%-18s | %8s | %15s\n", "", "weight",
-                        "seconds a fit");
+  absl::StrAppendFormat(
+      &text, "\n%-18s | %8s | %7s | %7s | %15s | expected loss by run\n", "",
+      "", "weight", "lowest", "seconds a fit");
   for (const MethodLosses& method : results.methods) {
+    const double* seconds = In(published.seconds, method.name);
     absl::StrAppendFormat(
-        &text, "%-18s | %8.3f | %8.3f %6s | %s\n", method.name,
-        Mean(method.mean_weights), Mean(method.seconds),
-        In(published.seconds, method.name) == nullptr
-            ? ""
-            : absl::StrFormat("(%.2f)", *In(published.seconds, method.name)),
-        kProtocolNames[static_cast<size_t>(method.protocol)]);
+        &text, "%-18s | %8s | %7.3f | %7.3f | %7.3f %7s |", method.name,
+        ProtocolName(method.protocol), Mean(method.mean_weights),
+        Mean(method.lowest), Mean(method.seconds),
+        seconds == nullptr ? "" : absl::StrFormat("(%.2f)", *seconds));
+    for (const double loss : method.losses.expected) {
+      absl::StrAppendFormat(&text, " %.2f", loss);
+    }
+    text += "\n";
   }
   return text;
 }
@@ -153,8 +153,8 @@ std::string FormatPairedTests(const Results& results) {
         TestPairs(ips->losses.expected, poem.losses.expected);
     absl::StrAppendFormat(
         &text, "IPS%s - POEM%s, %s: %.3f ± %.3f, t %.2f, one-tailed p %.2g\n",
-        rest, rest, kProtocolNames[static_cast<size_t>(poem.protocol)],
-        difference.mean(), ErrorOf(difference), test.t, test.p);
+        rest, rest, ProtocolName(poem.protocol), difference.mean(),
+        ErrorOf(difference), test.t, test.p);
   }
   return text;
 }
@@ -191,7 +191,7 @@ std::vector<Target> ReplicationTargets(const std::string& data,
              .measured,
          1});
   }
-  for (const char* rest : {"(B)", "(S)", "(S), steps"}) {
+  for (const char* rest : {"(B)", "(S)", "(S) steps"}) {
     for (const Protocol protocol : {Protocol::kAuthors, Protocol::kBest}) {
       if (Find(results, std::string("POEM") + rest, protocol) == nullptr) {
         continue;

@@ -22,13 +22,15 @@ struct MethodLosses {
   Protocol protocol = Protocol::kText;
   Losses losses = {};
   std::vector<double> mean_weights = {};
+  std::vector<double> lowest = {};  // Learnt.lowest
   std::vector<double> seconds = {};
 };
 
 struct Results {
-  std::array<Losses, kNumProtocols> logging;
-  Losses skyline;
-  std::vector<MethodLosses> methods;
+  int runs = 0;
+  std::array<Losses, kNumProtocols> logging = {};
+  Losses skyline = {};
+  std::vector<MethodLosses> methods = {};
 };
 
 // "1.234 ± 0.012": the mean and its standard error.

@@ -71,7 +71,7 @@ absl::StatusOr<Results> RunAll(const LabelData& data,
   RETURN_IF_ERROR(RunInParallel(done.size(), repetition.threads, execute));
   std::fprintf(stderr, "\n");
 
-  Results results;
+  Results results{.runs = repetition.runs};
   for (const Method& method : methods) {
     results.methods.push_back(
         {.name = method.name, .protocol = method.protocol});
@@ -85,6 +85,7 @@ absl::StatusOr<Results> RunAll(const LabelData& data,
       MethodLosses& losses = results.methods[m];
       Add(run.learnt[m].losses, &losses.losses);
       losses.mean_weights.push_back(run.learnt[m].mean_weight);
+      losses.lowest.push_back(run.learnt[m].lowest);
       losses.seconds.push_back(run.learnt[m].seconds_per_fit);
     }
   }
