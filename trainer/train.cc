@@ -185,6 +185,7 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   }
   if (std::isfinite(grid.clip)) report->set_train_clip(grid.clip);
   model::v1::Evaluation* evaluation = report->mutable_evaluation();
+  if (grid.left_log.has_value()) AddLeftLog(*grid.left_log, evaluation);
   for (const auto& point : grid.points) {
     *evaluation->add_grid() =
         InRewardUnits(point, options.reward_min(), options.reward_max());

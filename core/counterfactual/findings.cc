@@ -84,11 +84,10 @@ double ExpectedWeight(const Overlap& overlap) {
   return 1 - overlap.shown_otherwise_fraction;
 }
 
-bool SurelyBelow(const Overlap& overlap, double level) {
-  const double missing = ExpectedWeight(overlap) - overlap.weight.value;
-  return overlap.num_tuples >= kFewestForMeans &&
-         overlap.weight.value < level * ExpectedWeight(overlap) &&
-         missing > kStandardErrors * overlap.weight.error;
+bool SurelyBelow(const MeanWeight& weight, uint64_t num_tuples, double expected,
+                 double level) {
+  return num_tuples >= kFewestForMeans && weight.value < level * expected &&
+         expected - weight.value > kStandardErrors * weight.error;
 }
 
 // Returns the gravity of any kind except kNoFullSupport.
@@ -220,15 +219,17 @@ class Judge {
   }
 
   void MeanBelow() {
-    const std::string mean = absl::StrCat(
-        Text(overlap_.weight), " where ",
-        absl::StrFormat("%.3g", ExpectedWeight(overlap_)), " is expected: ");
-    if (SurelyBelow(overlap_, kMissingMean)) {
+    const double expected = ExpectedWeight(overlap_);
+    const std::string mean =
+        absl::StrCat(Text(overlap_.weight), " where ",
+                     absl::StrFormat("%.3g", expected), " is expected: ");
+    if (MissesSupport(overlap_.weight, overlap_.num_tuples, expected)) {
       Add(FindingKind::kMissingSupport,
           absl::StrCat(CannotSupport(), "the mean weight is ", mean,
                        "most of what the policy does was never logged, or too "
                        "rarely."));
-    } else if (SurelyBelow(overlap_, kRareMean)) {
+    } else if (SurelyBelow(overlap_.weight, overlap_.num_tuples, expected,
+                           kRareMean)) {
       Add(FindingKind::kRarelyTried,
           absl::StrCat("The mean weight is ", mean,
                        "part of what the policy does was never logged, or too "
@@ -301,6 +302,11 @@ absl::string_view FindingKindName(FindingKind kind) {
       return "one_large_weight";
   }
   return "unknown";
+}
+
+bool MissesSupport(const MeanWeight& weight, uint64_t num_tuples,
+                   double expected) {
+  return SurelyBelow(weight, num_tuples, expected, kMissingMean);
 }
 
 std::vector<Finding> JudgeOverlap(const Overlap& overlap, TupleUse use) {

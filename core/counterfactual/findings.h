@@ -47,6 +47,12 @@ enum class TupleUse {
   kTraining,  // It was made from them, so its mean weight may not be 1.
 };
 
+// Whether the mean weight of `num_tuples` tuples is surely below half of what
+// is expected of a policy that the log supports: what it does was never logged,
+// or too rarely (kMissingSupport).
+bool MissesSupport(const MeanWeight& weight, uint64_t num_tuples,
+                   double expected);
+
 // Returns the findings, most serious first and at most one of each kind.
 std::vector<Finding> JudgeOverlap(const Overlap& overlap, TupleUse use);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/counterfactual/bounds.h"
 #include "core/counterfactual/diagnostics.h"
 #include "core/counterfactual/estimators.h"
@@ -204,6 +205,20 @@ Evaluation EvaluateBeforeTest(const EvaluationTask& task) {
 
 model::v1::Estimate ValidationImprovement(const EvaluationTask& task) {
   return Improvement(task, task.parts.validation, task.confidence);
+}
+
+void AddLeftLog(const MeanWeight& weight, Evaluation* evaluation) {
+  model::v1::Finding* finding = evaluation->add_findings();
+  finding->set_gravity(model::v1::Finding::CAUTION);
+  finding->set_part("train");
+  finding->set_kind("left_the_log");
+  finding->set_sentence(absl::StrCat(
+      "SELF_NORMALISED left the log, so CRM was learned instead: the mean "
+      "weight in validation was ",
+      absl::StrFormat("%.3g ± %.2g", weight.value, weight.error),
+      " where 1 is expected. It does not charge for actions that were never "
+      "logged; log with more exploration before it is of use."));
+  SortFindings(evaluation);
 }
 
 void SortFindings(Evaluation* evaluation) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "core/counterfactual/diagnostics.h"
 #include "core/learners/counterfactual/weighted_tuples.h"
 #include "sortition/model/v1/model.pb.h"
 
@@ -46,6 +47,10 @@ model::v1::Evaluation EvaluateBeforeTest(const EvaluationTask& task);
 
 // Returns the estimate that decides whether to look at the test part.
 model::v1::Estimate ValidationImprovement(const EvaluationTask& task);
+
+// Adds that SELF_NORMALISED left the log, whose mean weight in validation this
+// is, so that CRM was learned instead.
+void AddLeftLog(const MeanWeight& weight, model::v1::Evaluation* evaluation);
 
 // Puts the gravest first.
 void SortFindings(model::v1::Evaluation* evaluation);

@@ -13,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/estimators.h"
+#include "core/counterfactual/findings.h"
+#include "core/counterfactual/moments.h"
 #include "core/counterfactual/tuple_terms.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
 #include "core/learners/counterfactual/poem_options.h"
@@ -53,6 +55,8 @@ struct Validation {
   double lower = 0;     // Lower bound of the clipped mean, at its best clip.
   double effective_sample_size = 0;
   bool moved = false;  // Chooses otherwise than what logged.
+  MeanWeight weight;
+  bool leaves_log = false;  // SELF_NORMALISED only.
 };
 
 // Whether a policy chooses otherwise than the one that logged. Logs round
@@ -62,6 +66,17 @@ bool Moved(std::span<const double> log_weights) {
   return std::any_of(log_weights.begin(), log_weights.end(), [](double weight) {
     return std::isfinite(weight) && std::fabs(weight) > kRounding;
   });
+}
+
+MeanWeight MeanWeightOf(std::span<const double> log_weights,
+                        std::span<const double> counts) {
+  constexpr double kMaxLogWeight = 300;  // Keeps squares finite.
+  Moments weights;
+  for (size_t i = 0; i < log_weights.size(); ++i) {
+    weights.Add(std::exp(std::fmin(log_weights[i], kMaxLogWeight)),
+                counts.empty() ? 1 : counts[i]);
+  }
+  return {weights.mean(), std::sqrt(weights.variance() / weights.total())};
 }
 
 struct PointResult {
@@ -151,17 +166,16 @@ absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
   return grid;
 }
 
-absl::StatusOr<Validation> Validate(const GridData& data,
-                                    const Eigen::VectorXd& parameters,
-                                    double confidence) {
+absl::StatusOr<Validation> Validate(const GridTask& task,
+                                    const Eigen::VectorXd& parameters) {
   // Used only to compare points. The clip was chosen on the same tuples, so
   // this confidence level does not hold and is not claimed.
   constexpr double kConfidence = 0.95;
-  ASSIGN_OR_RETURN(const auto policy, data.ValidationPolicy());
+  ASSIGN_OR_RETURN(const auto policy, task.data->ValidationPolicy());
   std::vector<double> log_weights = LogWeights(parameters, policy.get());
   std::vector<double> rewards = Rewards(*policy);
   std::vector<double> counts = WeightsOf(*policy);
-  for (const double reward : data.UnreachableRewards()) {
+  for (const double reward : task.data->UnreachableRewards()) {
     log_weights.push_back(-std::numeric_limits<double>::infinity());
     rewards.push_back(reward);
     if (!counts.empty()) counts.push_back(1);
@@ -176,14 +190,19 @@ absl::StatusOr<Validation> Validate(const GridData& data,
   }
   // These bounds hold for every clip that could have been chosen.
   const OffPolicyEstimates estimates =
-      estimator.Estimate(1 - (1 - confidence) / kNumEvaluationClips);
-  return Validation{.reward = {estimates.unclipped_ips, estimates.ips.lower,
-                               estimates.ips.upper},
-                    .improvement = estimates.improvement,
-                    .estimate = estimates.snips.value,
-                    .lower = estimator.Estimate(kConfidence).improvement.lower,
-                    .effective_sample_size = estimates.effective_sample_size,
-                    .moved = Moved(log_weights)};
+      estimator.Estimate(1 - (1 - task.confidence) / kNumEvaluationClips);
+  const MeanWeight weight = MeanWeightOf(log_weights, counts);
+  return Validation{
+      .reward = {estimates.unclipped_ips, estimates.ips.lower,
+                 estimates.ips.upper},
+      .improvement = estimates.improvement,
+      .estimate = estimates.snips.value,
+      .lower = estimator.Estimate(kConfidence).improvement.lower,
+      .effective_sample_size = estimates.effective_sample_size,
+      .moved = Moved(log_weights),
+      .weight = weight,
+      .leaves_log = task.options.objective() == PoemOptions::SELF_NORMALISED &&
+                    MissesSupport(weight, size, 1)};
 }
 
 uint32_t MaxRounds(const PoemOptions& options) {
@@ -225,9 +244,8 @@ PointResult TrainPoint(const Grid& grid, const Point& point,
   const GridTask& task = grid.task;
   const auto train = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(result.learned, Learn(grid, point, report));
-    ASSIGN_OR_RETURN(
-        result.validation,
-        Validate(*task.data, result.learned.parameters, task.confidence));
+    ASSIGN_OR_RETURN(result.validation,
+                     Validate(task, result.learned.parameters));
     return absl::OkStatus();
   };
   result.status = train();
@@ -299,24 +317,12 @@ void Rescale(double offset, double range, model::v1::Estimate* estimate) {
 // the log did, and below 0 for all others until there are very many tuples; so
 // such a policy does not compete.
 bool IsBetter(const Validation& one, const Validation& other) {
+  if (one.leaves_log != other.leaves_log) return other.leaves_log;
   if (one.moved != other.moved) return one.moved;
   return one.lower > other.lower;
 }
 
-}  // namespace
-
-Evaluation::GridPoint InRewardUnits(Evaluation::GridPoint point,
-                                    double reward_min, double reward_max) {
-  const double range = reward_max - reward_min;
-  point.set_validation_reward(reward_min + range * point.validation_reward());
-  if (point.has_validation_estimate()) {
-    Rescale(reward_min, range, point.mutable_validation_estimate());
-    Rescale(0, range, point.mutable_validation_improvement());
-  }
-  return point;
-}
-
-absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
+absl::StatusOr<GridOutcome> TrainPoints(const GridTask& task) {
   ASSIGN_OR_RETURN(const Grid grid, MakeGrid(task));
   std::vector<PointResult> results = TrainAll(grid);
   GridOutcome outcome{.clip = grid.clip};
@@ -338,6 +344,9 @@ absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
   if (!chosen) {
     return absl::InternalError("validation is finite at no grid point");
   }
+  if (results[*chosen].validation.leaves_log) {
+    outcome.left_log = results[*chosen].validation.weight;
+  }
   // Whether what is estimated is certain is for the gate to say, whose bound is
   // tighter. The parent is the first point.
   if (!grid.points[0].is_trained && results[0].status.ok() &&
@@ -350,6 +359,36 @@ absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
   outcome.points[*chosen].set_chosen(true);
   outcome.parameters = std::move(results[*chosen].learned.parameters);
   return outcome;
+}
+
+}  // namespace
+
+Evaluation::GridPoint InRewardUnits(Evaluation::GridPoint point,
+                                    double reward_min, double reward_max) {
+  const double range = reward_max - reward_min;
+  point.set_validation_reward(reward_min + range * point.validation_reward());
+  if (point.has_validation_estimate()) {
+    Rescale(reward_min, range, point.mutable_validation_estimate());
+    Rescale(0, range, point.mutable_validation_improvement());
+  }
+  return point;
+}
+
+absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
+  ASSIGN_OR_RETURN(GridOutcome outcome, TrainPoints(task));
+  if (!outcome.left_log.has_value()) return outcome;
+  GridTask instead = task;
+  instead.options.set_objective(PoemOptions::CRM);
+  instead.options.clear_lambda();
+  instead.options.clear_lambda_factor();
+  ASSIGN_OR_RETURN(GridOutcome kept, TrainPoints(instead));
+  kept.left_log = outcome.left_log;
+  for (Evaluation::GridPoint& point : outcome.points) {
+    if (point.termination() == kNotTrained) continue;
+    point.set_chosen(false);
+    kept.points.push_back(std::move(point));
+  }
+  return kept;
 }
 
 }  // namespace sortition

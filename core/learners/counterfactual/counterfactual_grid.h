@@ -4,12 +4,14 @@
 // policy that is to be replaced, is a point of every grid.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "core/base/parallel.h"
 #include "core/base/progress_steps.h"
+#include "core/counterfactual/diagnostics.h"
 #include "core/counterfactual/loss_model.h"
 #include "core/counterfactual/tuple_policy.h"
 #include "core/learners/counterfactual/grid_risk.h"
@@ -72,6 +74,9 @@ struct GridOutcome {
   bool keeps_parent = false;
   // False: the chosen point does what the log did, but for rounding.
   bool moved = true;
+  // Set if SELF_NORMALISED left the log at all of its points, so that CRM was
+  // learned instead: the mean weight of the best of them in validation.
+  std::optional<MeanWeight> left_log = {};
 };
 
 // GridPoint.termination of the parent's own parameters.
@@ -89,12 +94,16 @@ model::v1::Evaluation::GridPoint InRewardUnits(
 // If its self-normalised estimate is not above the parent's, keeps the parent:
 // nothing is chosen that is estimated to be worse than doing nothing.
 // The unbiased estimate of eq. 1, which is reported too, can be dominated by a
-// few huge weights. The result does not depend on the number of threads. A
-// point that diverges stays in the list as "diverged"; Internal if all that are
-// trained diverge.
-// InvalidArgument if the options contradict each other (ValidatePoemOptions) or
-// there are fewer than 2 tuples; FailedPrecondition if λ* is needed and all
-// losses are equal.
+// few huge weights.
+// Where exploration is rare, SELF_NORMALISED can leave the log: only ratios of
+// weights count, so that doing what was never logged costs nothing. A point
+// whose mean weight in validation says so (MissesSupport) is chosen only if all
+// do, and then the grid is trained again with CRM and its default λ; what was
+// given up follows in the list of points. The result does not depend on the
+// number of threads. A point that diverges stays in the list as "diverged";
+// Internal if all that are trained diverge. InvalidArgument if the options
+// contradict each other (ValidatePoemOptions) or there are fewer than 2 tuples;
+// FailedPrecondition if λ* is needed and all losses are equal.
 absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task);
 
 }  // namespace sortition

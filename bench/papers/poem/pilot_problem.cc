@@ -1,4 +1,4 @@
-#include "bench/papers/pilot_problem.h"
+#include "bench/papers/poem/pilot_problem.h"
 
 #include <algorithm>
 #include <string>

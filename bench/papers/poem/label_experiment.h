@@ -23,10 +23,15 @@ absl::StatusOr<LabelData> ReadLabelData(const std::string& train,
                                         const std::string& test);
 
 struct LogOptions {
-  double fraction = 0.05;          // f: share of the contexts for h0's fit.
-  double l2 = 0.09;                // μ of h0's fit.
+  double fraction = 0.05;  // f: share of the contexts for h0's fit.
+  // C of h0's fit, a factor of the summed loss beside ‖w‖² / 2; the μ of
+  // FitLabels is 1 / (2 C m).
+  double c = 1;
   double inverse_temperature = 1;  // α of h0.
   uint32_t replays = 4;
+  // True: a label that no context of h0's part has is never drawn, and h0's
+  // loss counts it as a coin toss. This is what the authors' program does.
+  bool skips_unseen_labels = false;
 };
 
 // h0 and the tuples that it drew, a quarter of them for validation.
@@ -60,5 +65,11 @@ class LabelLog {
   std::unique_ptr<LabelsPolicy> train_;
   std::unique_ptr<LabelsPolicy> validation_;
 };
+
+// Returns the losses on the test set of the supervised learner that the paper
+// calls a skyline, fitted to the right labels of three quarters of the training
+// contexts; C in 10^-6 .. 1 has the lowest MAP loss on the others, which are
+// drawn anew in each `run`.
+absl::StatusOr<HammingLosses> Skyline(const LabelData& data, int run);
 
 }  // namespace sortition

@@ -18,7 +18,7 @@
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_format.h"
-#include "bench/papers/pilot_problem.h"
+#include "bench/papers/poem/pilot_problem.h"
 #include "bench/support/report.h"
 #include "bench/support/statistics.h"
 #include "core/base/status_macros.h"

@@ -1,0 +1,205 @@
+#include "bench/papers/poem/poem_results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bench/papers/poem/published.h"
+#include "bench/support/statistics.h"
+#include "core/counterfactual/moments.h"
+
+namespace sortition {
+namespace {
+
+double ErrorOf(const Moments& moments) {
+  return std::sqrt(moments.variance() / static_cast<double>(moments.count()));
+}
+
+Moments MomentsOf(std::span<const double> values) {
+  Moments moments;
+  for (const double value : values) moments.Add(value);
+  return moments;
+}
+
+Moments Differences(std::span<const double> a, std::span<const double> b) {
+  Moments moments;
+  for (size_t i = 0; i < a.size(); ++i) moments.Add(a[i] - b[i]);
+  return moments;
+}
+
+const MethodLosses* Find(const Results& results, const std::string& name,
+                         Protocol protocol) {
+  for (const MethodLosses& method : results.methods) {
+    if (method.name == name && method.protocol == protocol) return &method;
+  }
+  return nullptr;
+}
+
+// "paper | text | authors | best" of one row.
+std::string Row(
+    const std::string& name, const double* published,
+    const std::array<const std::vector<double>*, kNumProtocols>& by_protocol) {
+  std::string line = absl::StrFormat(
+      "%-18s | %8s", name,
+      published == nullptr ? "-" : absl::StrFormat("%.3f", *published));
+  for (const std::vector<double>* values : by_protocol) {
+    absl::StrAppendFormat(
+        &line, " | %15s",
+        values == nullptr || values->empty() ? "-" : MeanAndError(*values));
+  }
+  return line + "\n";
+}
+
+const double* In(const std::map<std::string, double>& values,
+                 const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? nullptr : &found->second;
+}
+
+// Whether POEM is better than IPS at the level of the paper.
+Target BetterThanIps(const Results& results, const std::string& rest,
+                     Protocol protocol) {
+  const MethodLosses* ips = Find(results, "IPS" + rest, protocol);
+  const MethodLosses* poem = Find(results, "POEM" + rest, protocol);
+  return {absl::StrCat("POEM", rest, " better than IPS", rest, ", ",
+                       ProtocolName(protocol), ", p"),
+          ips == nullptr || poem == nullptr
+              ? std::nan("")
+              : TestPairs(ips->losses.expected, poem->losses.expected).p,
+          0.05};
+}
+
+Target NotWorse(const std::string& what, std::span<const double> losses,
+                double published) {
+  const Moments moments = MomentsOf(losses);
+  return {absl::StrCat(what, ", authors, standard errors above the paper"),
+          (moments.mean() - published) / ErrorOf(moments), 1};
+}
+
+}  // namespace
+
+std::string MeanAndError(std::span<const double> values) {
+  const Moments moments = MomentsOf(values);
+  if (moments.count() < 2) return absl::StrFormat("%.3f", moments.mean());
+  return absl::StrFormat("%.3f ± %.3f", moments.mean(), ErrorOf(moments));
+}
+
+std::string FormatTable(const std::string& data, const Results& results) {
+  const Published& published = PublishedFor(data);
+  std::vector<std::string> names;
+  for (const MethodLosses& method : results.methods) {
+    if (std::find(names.begin(), names.end(), method.name) == names.end()) {
+      names.push_back(method.name);
+    }
+  }
+  std::string text;
+  for (const bool map : {false, true}) {
+    const auto losses = [map](const Losses& both) {
+      return map ? &both.map : &both.expected;
+    };
+    const auto& figures = map ? published.map : published.expected;
+    absl::StrAppendFormat(&text,
+                          "\n%s, %d runs: %s Hamming loss on the test set\n"
+                          "%-18s | %8s | %15s | %15s | %15s\n",
+                          data, results.runs, map ? "MAP" : "expected", "",
+                          "paper", "text", "authors", "best");
+    text += Row("h0", In(figures, "h0"),
+                {losses(results.logging[0]), losses(results.logging[1]),
+                 losses(results.logging[2])});
+    for (const std::string& name : names) {
+      std::array<const std::vector<double>*, kNumProtocols> row = {};
+      for (size_t k = 0; k < kNumProtocols; ++k) {
+        const auto* method = Find(results, name, static_cast<Protocol>(k));
+        if (method != nullptr) row[k] = losses(method->losses);
+      }
+      text += Row(name, In(figures, name), row);
+    }
+    // The paper does not say that the loss of CRF in table 3 is that of its MAP
+    // predictions; only these come near it.
+    const double* crf = map ? In(published.expected, "CRF") : nullptr;
+    text += Row("CRF", crf, {losses(results.skyline), nullptr, nullptr});
+  }
+  absl::StrAppendFormat(
+      &text, "\n%-18s | %8s | %7s | %7s | %15s | expected loss by run\n", "",
+      "", "weight", "lowest", "seconds a fit");
+  for (const MethodLosses& method : results.methods) {
+    const double* seconds = In(published.seconds, method.name);
+    absl::StrAppendFormat(
+        &text, "%-18s | %8s | %7.3f | %7.3f | %7.3f %7s |", method.name,
+        ProtocolName(method.protocol), Mean(method.mean_weights),
+        Mean(method.lowest), Mean(method.seconds),
+        seconds == nullptr ? "" : absl::StrFormat("(%.2f)", *seconds));
+    for (const double loss : method.losses.expected) {
+      absl::StrAppendFormat(&text, " %.2f", loss);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string FormatPairedTests(const Results& results) {
+  std::string text = "\n";
+  for (const MethodLosses& poem : results.methods) {
+    if (!absl::StartsWith(poem.name, "POEM")) continue;
+    const std::string rest = poem.name.substr(4);
+    const MethodLosses* ips = Find(results, "IPS" + rest, poem.protocol);
+    if (ips == nullptr) continue;
+    const Moments difference =
+        Differences(ips->losses.expected, poem.losses.expected);
+    const PairedTest test =
+        TestPairs(ips->losses.expected, poem.losses.expected);
+    absl::StrAppendFormat(
+        &text, "IPS%s - POEM%s, %s: %.3f ± %.3f, t %.2f, one-tailed p %.2g\n",
+        rest, rest, ProtocolName(poem.protocol), difference.mean(),
+        ErrorOf(difference), test.t, test.p);
+  }
+  return text;
+}
+
+std::vector<Target> ReplicationTargets(const std::string& data,
+                                       const Results& results) {
+  const Published& published = PublishedFor(data);
+  std::vector<Target> targets;
+  const Losses& h0 = results.logging[static_cast<size_t>(Protocol::kAuthors)];
+  if (!published.expected.empty() && !h0.expected.empty()) {
+    targets.push_back(NotWorse("h0", h0.expected, published.expected.at("h0")));
+  }
+  for (const MethodLosses& method : results.methods) {
+    if (method.protocol != Protocol::kAuthors) continue;
+    if (const double* figure = In(published.expected, method.name)) {
+      targets.push_back(NotWorse(method.name, method.losses.expected, *figure));
+    }
+    if (const double* figure = In(published.map, method.name)) {
+      targets.push_back(
+          NotWorse(method.name + " MAP", method.losses.map, *figure));
+    }
+    const MethodLosses* best = Find(results, method.name, Protocol::kBest);
+    if (best == nullptr) continue;
+    const Moments difference =
+        Differences(best->losses.expected, method.losses.expected);
+    targets.push_back({method.name + ", best above authors, standard errors",
+                       difference.mean() / ErrorOf(difference), 1});
+  }
+  if (published.expected.empty()) return targets;
+  if (!results.skyline.map.empty()) {
+    targets.push_back(
+        {"CRF MAP, standard errors above the paper",
+         NotWorse("", results.skyline.map, published.expected.at("CRF"))
+             .measured,
+         1});
+  }
+  for (const char* rest : {"(B)", "(S)", "(S) steps"}) {
+    for (const Protocol protocol : {Protocol::kAuthors, Protocol::kBest}) {
+      if (Find(results, std::string("POEM") + rest, protocol) == nullptr) {
+        continue;
+      }
+      targets.push_back(BetterThanIps(results, rest, protocol));
+    }
+  }
+  return targets;
+}
+
+}  // namespace sortition
