@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "bench/papers/games_table3.h"
-#include "bench/papers/games_table4.h"
+#include "bench/papers/games/games_table3.h"
+#include "bench/papers/games/games_table4.h"
 #include "bench/support/report.h"
 #include "core/base/status_macros.h"
 

@@ -1,4 +1,4 @@
-#include "bench/papers/games_table4.h"
+#include "bench/papers/games/games_table4.h"
 
 #include <algorithm>
 #include <string>

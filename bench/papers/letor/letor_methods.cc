@@ -1,4 +1,4 @@
-#include "bench/papers/letor_methods.h"
+#include "bench/papers/letor/letor_methods.h"
 
 #include <algorithm>
 #include <cmath>

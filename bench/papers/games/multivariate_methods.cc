@@ -1,4 +1,4 @@
-#include "bench/papers/multivariate_methods.h"
+#include "bench/papers/games/multivariate_methods.h"
 
 #include <algorithm>
 #include <cmath>

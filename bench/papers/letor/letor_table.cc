@@ -1,11 +1,11 @@
-#include "bench/papers/letor_table.h"
+#include "bench/papers/letor/letor_table.h"
 
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/papers/letor_methods.h"
+#include "bench/papers/letor/letor_methods.h"
 #include "bench/support/chart.h"
 #include "bench/support/clocks.h"
 #include "bench/support/letor_folds.h"

@@ -9,7 +9,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
-#include "bench/papers/binary_problems.h"
+#include "bench/papers/games/binary_problems.h"
 
 namespace sortition {
 

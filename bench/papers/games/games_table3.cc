@@ -1,4 +1,4 @@
-#include "bench/papers/games_table3.h"
+#include "bench/papers/games/games_table3.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/papers/binary_problems.h"
-#include "bench/papers/multivariate_methods.h"
+#include "bench/papers/games/binary_problems.h"
+#include "bench/papers/games/multivariate_methods.h"
 #include "bench/support/clocks.h"
 #include "core/base/status_macros.h"
 #include "core/games/f_beta/f_beta_game.h"
