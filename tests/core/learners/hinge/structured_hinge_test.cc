@@ -42,6 +42,13 @@ HingeOptions RandomOptions(RandomSequence& random, HingeOptions options) {
   if (options.loss() == HingeOptions::PRECISION) {
     options.set_k(1 + static_cast<uint32_t>(random.Below(4)));
   }
+  if (options.loss() == HingeOptions::F_BETA ||
+      options.loss() == HingeOptions::SENSITIVITY_SPECIFICITY) {
+    const auto k = static_cast<uint32_t>(random.Below(4));
+    const uint64_t which = random.Below(4);
+    if (which == 1) options.set_fewest(k);
+    if (which == 2) options.set_most(k);
+  }
   return options;
 }
 
@@ -57,7 +64,7 @@ double ValueOf(StructuredHinge* hinge, const std::vector<double>& scores,
 
 class StructuredHingeTest : public ::testing::TestWithParam<HingeOptions> {};
 
-// The hinge also lies above its tangents.
+// Sets may be bounded on either side. The hinge also lies above its tangents.
 TEST_P(StructuredHingeTest, EqualsEnumeration) {
   RandomSequence random(SeedKey(GetParam().loss()));
   int told = 0;
@@ -170,8 +177,17 @@ TEST(StructuredHingesTest, NamesWhatIsOutsideItsRange) {
   options.set_k(3);
   EXPECT_THAT(StructuredHinges::Create(options),
               StatusIs(kInvalid, HasSubstr("k is 3, must be 0 for KENDALL")));
-  options.set_loss(HingeOptions::F_BETA);
   options.set_k(0);
+  options.set_most(2);
+  EXPECT_THAT(StructuredHinges::Create(options),
+              StatusIs(kInvalid, HasSubstr("fewest and most are 0 and 2, must "
+                                           "be 0 for KENDALL")));
+  options.set_loss(HingeOptions::F_BETA);
+  options.set_fewest(3);
+  EXPECT_THAT(StructuredHinges::Create(options),
+              StatusIs(kInvalid, HasSubstr("fewest is 3, must be within [0, "
+                                           "most = 2]")));
+  options.clear_fewest();
   options.set_beta(0);
   EXPECT_THAT(StructuredHinges::Create(options),
               StatusIs(kInvalid, HasSubstr("beta is 0, must be within")));
