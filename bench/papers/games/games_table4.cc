@@ -1,18 +1,15 @@
 #include "bench/papers/games/games_table4.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bench/papers/games/ranking_choice.h"
 #include "bench/support/chart.h"
-#include "bench/support/clocks.h"
-#include "bench/support/letor_folds.h"
-#include "bench/support/parallel_runs.h"
-#include "bench/support/ranking_methods.h"
-#include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
 
 namespace sortition {
@@ -20,186 +17,89 @@ namespace {
 
 constexpr int kRandomDraws = 100;
 
-// The result of a method on one fold, at the grid point that is best on the
-// validation queries.
-struct FoldResult {
-  std::string setting;
-  double validation = 0;  // Mean NDCG.
-  double seconds = 0;     // CPU time for the whole grid.
-  double largest_gap = 0;
-  std::vector<LetorFigures> test;  // One entry per query.
-};
-
-struct MethodResult {
-  std::string name;
-  bool is_game = false;
-  std::vector<FoldResult> folds;
-};
-
-double MeanNdcg(const std::vector<LetorFigures>& figures) {
-  return MeanOf(figures).mean_ndcg;
-}
-
-absl::StatusOr<FoldResult> RunFold(const RankingMethod& method,
-                                   const LetorFold& fold) {
-  FoldResult result;
-  const double start = ThreadCpuSeconds();
-  ASSIGN_OR_RETURN(const std::vector<LinearRanker> rankers,
-                   method.train(fold.train));
-  result.seconds = ThreadCpuSeconds() - start;
-  const LinearRanker* best = nullptr;
-  for (const LinearRanker& ranker : rankers) {
-    result.largest_gap = std::max(result.largest_gap, ranker.relative_gap);
-    const double validation = MeanNdcg(Judge(fold.validation, ranker.weights));
-    if (best != nullptr && validation <= result.validation) continue;
-    best = &ranker;
-    result.validation = validation;
-  }
-  result.setting = absl::StrFormat("C %g", best->c);
-  result.test = Judge(fold.test, best->weights);
-  return result;
-}
-
-// Runs every method on every fold, several at once.
-absl::StatusOr<std::vector<MethodResult>> RunAll(const LetorFolds& data,
-                                                 int num_threads) {
-  std::vector<RankingMethod> methods = GameMethods();
-  for (RankingMethod& method : BaselineMethods()) {
-    methods.push_back(std::move(method));
-  }
-  std::vector<MethodResult> results;
-  for (const RankingMethod& method : methods) {
-    results.push_back(
-        {method.name, method.is_game, std::vector<FoldResult>(kNumFolds)});
-  }
-  const auto run = [&](size_t i) -> absl::Status {
-    const size_t m = i / kNumFolds;
-    const size_t f = i % kNumFolds;
-    ASSIGN_OR_RETURN(results[m].folds[f], RunFold(methods[m], data.folds[f]));
-    return absl::OkStatus();
-  };
-  RETURN_IF_ERROR(RunInParallel(methods.size() * kNumFolds, num_threads, run));
-  return results;
-}
-
-// Returns, for each fold, the game that is best on its validation queries.
-MethodResult ChosenGame(const std::vector<MethodResult>& results) {
-  MethodResult chosen{"MPG, chosen", true, std::vector<FoldResult>(kNumFolds)};
+MethodChoice RandomOrder(const LetorFolds& data) {
+  MethodChoice random{"random order", false, {}};
   for (size_t f = 0; f < kNumFolds; ++f) {
-    double seconds = 0;
-    for (const MethodResult& method : results) {
-      if (!method.is_game) continue;
-      const FoldResult& fold = method.folds[f];
-      seconds += fold.seconds;
-      if (fold.validation > chosen.folds[f].validation) {
-        chosen.folds[f] = fold;
-        chosen.folds[f].setting = absl::StrCat(method.name, ", ", fold.setting);
-      }
-    }
-    chosen.folds[f].seconds = seconds;
-  }
-  return chosen;
-}
-
-MethodResult RandomOrder(const LetorFolds& data) {
-  MethodResult random{"random order", false, {}};
-  for (size_t f = 0; f < kNumFolds; ++f) {
-    random.folds.push_back(
-        {.setting = absl::StrCat(kRandomDraws, " draws"),
-         .test = JudgeRandomOrder(data.folds[f].test, kRandomDraws, f)});
+    random.folds[f].setting = absl::StrCat(kRandomDraws, " draws");
+    random.folds[f].test =
+        JudgeRandomOrder(data.folds[f].test, kRandomDraws, f);
   }
   return random;
 }
 
-// Returns the mean of the folds' means, as LETOR computes it.
-LetorFigures MeanOfFolds(const MethodResult& method) {
-  std::vector<LetorFigures> folds;
-  for (const FoldResult& fold : method.folds)
-    folds.push_back(MeanOf(fold.test));
-  return MeanOf(folds);
+// Mean NDCG on MQ2007 in table 4. Those of the baselines are LETOR's own.
+std::string PaperFigure(const std::string& method) {
+  const std::map<std::string, std::string> figures = {
+      {"MPG, chosen", "0.5220"},
+      {"RankSVM, pairs", "0.4966"},
+      {"ListNet", "0.4988"}};
+  const auto found = figures.find(method);
+  return found == figures.end() ? "" : found->second;
 }
 
-std::vector<double> FoldNdcgs(const MethodResult& method) {
-  std::vector<double> ndcgs;
-  for (const FoldResult& fold : method.folds) {
-    ndcgs.push_back(MeanNdcg(fold.test));
-  }
-  return ndcgs;
-}
-
-std::vector<double> QueryNdcgs(const MethodResult& method) {
-  std::vector<double> ndcgs;
-  for (const FoldResult& fold : method.folds) {
-    for (const LetorFigures& query : fold.test) {
-      ndcgs.push_back(query.mean_ndcg);
-    }
-  }
-  return ndcgs;
-}
-
-void PrintTable(const std::vector<MethodResult>& results) {
-  absl::PrintF("\n%-20s", "test, mean of folds");
-  for (int k = 1; k <= kLetorRanks; ++k) absl::PrintF(" N@%-4d", k);
-  absl::PrintF(" %6s %6s %6s  %s\n", "mean", "MAP", "valid",
-               "CPU s a fold; largest gap");
-  for (const MethodResult& method : results) {
+// `game`: the method that all are compared with.
+void PrintTable(const std::vector<MethodChoice>& results) {
+  const MethodChoice& game = results.front();
+  absl::PrintF("%-20s", "test, mean of folds");
+  for (const int k : {1, 2, 3, 5, 10}) absl::PrintF(" N@%-4d", k);
+  absl::PrintF(" %6s %6s %6s %8s %6s %5s %6s  %s\n", "mean", "MAP", "valid",
+               "- chosen", "s.e.", "p", "MQ2007",
+               "C at an end; CPU s a fold; largest gap");
+  for (const MethodChoice& method : results) {
     const LetorFigures mean = MeanOfFolds(method);
     double validation = 0, seconds = 0, gap = 0;
-    for (const FoldResult& fold : method.folds) {
+    int at_end = 0;
+    for (const FoldChoice& fold : method.folds) {
       validation += fold.validation / kNumFolds;
       seconds += fold.seconds / kNumFolds;
       gap = std::max(gap, fold.largest_gap);
+      at_end += fold.at_end ? 1 : 0;
     }
     absl::PrintF("%-20s", method.name);
-    for (const double ndcg : mean.ndcg) absl::PrintF(" %.4f", ndcg);
-    absl::PrintF(" %.4f %.4f %.4f  %.2f", mean.mean_ndcg,
-                 mean.average_precision, validation, seconds);
+    for (const size_t k : {1, 2, 3, 5, 10}) {
+      absl::PrintF(" %.4f", mean.ndcg[k - 1]);
+    }
+    absl::PrintF(" %.4f %.4f %.4f", mean.mean_ndcg, mean.average_precision,
+                 validation);
+    if (&method == &game) {
+      absl::PrintF(" %8s %6s %5s", "", "", "");
+    } else {
+      const PairedTest test = TestQueries(method, game);
+      absl::PrintF("  %+.4f %.4f %.3f", test.difference, test.standard_error,
+                   test.p);
+    }
+    absl::PrintF(" %6s  %d; %.1f", PaperFigure(method.name), at_end, seconds);
     if (gap > 0) absl::PrintF("; %.0e", gap);
     absl::PrintF("\n");
   }
 }
 
-void PrintFolds(const std::vector<MethodResult>& results) {
+void PrintFolds(const std::vector<MethodChoice>& results) {
   absl::PrintF("\nMean NDCG by fold, and what validation chose\n");
-  for (const MethodResult& method : results) {
+  for (const MethodChoice& method : results) {
     absl::PrintF("%-20s", method.name);
-    for (const FoldResult& fold : method.folds) {
-      absl::PrintF(" %.4f (%s)", MeanNdcg(fold.test), fold.setting);
+    for (const FoldChoice& fold : method.folds) {
+      absl::PrintF(" %.4f (%s)", MeanOf(fold.test).mean_ndcg, fold.setting);
     }
     absl::PrintF("\n");
   }
 }
 
-// Prints the paper's figures. They are for another data set: compare only the
-// order of the methods.
-void PrintPaper() {
-  absl::PrintF(
-      "\nThe paper on MQ2007, mean NDCG: MPG 0.5220, RankBoost 0.5003, ListNet "
-      "0.4988, RankSVM 0.4966, AdaRank-NDCG 0.4914, AdaRank-MAP 0.4891\n");
-}
-
-std::vector<Target> Compare(const MethodResult& game,
-                            const std::vector<MethodResult>& results) {
-  absl::PrintF("\n%s against\n", game.name);
-  const double ours = MeanOfFolds(game).mean_ndcg;
+std::vector<Target> Compare(const std::vector<MethodChoice>& results,
+                            const std::string& title) {
   std::vector<Target> targets;
-  for (const MethodResult& method : results) {
+  for (const MethodChoice& method : results) {
     if (method.is_game) continue;
-    const double theirs = MeanOfFolds(method).mean_ndcg;
-    const PairedTest queries = TestPairs(QueryNdcgs(game), QueryNdcgs(method));
-    const PairedTest folds = TestPairs(FoldNdcgs(game), FoldNdcgs(method));
-    absl::PrintF(
-        "%-20s %+.4f  over queries t %5.2f (p %.3f), over folds t %5.2f "
-        "(p %.3f)\n",
-        method.name, ours - theirs, queries.t, queries.p, folds.t, folds.p);
+    const PairedTest test = TestQueries(results.front(), method);
     targets.push_back(
-        {absl::StrCat("mean NDCG of ", method.name, ", at most the games'"),
-         theirs, ours});
+        {absl::StrCat(title, ": games above ", method.name,
+                      " by mean NDCG, limit one standard error below"),
+         test.difference, -test.standard_error, true});
   }
   return targets;
 }
 
-absl::Status DrawFigure1(const std::vector<MethodResult>& results,
+absl::Status DrawFigure1(const std::vector<MethodChoice>& results,
                          const std::string& path) {
   Chart chart{.title = "NDCG@K as K increases",
               .x_label = "K",
@@ -208,7 +108,8 @@ absl::Status DrawFigure1(const std::vector<MethodResult>& results,
               .logarithmic_x = false,
               .series = {}};
   for (int k = 1; k <= kLetorRanks; ++k) chart.x.push_back(k);
-  for (const MethodResult& method : results) {
+  for (const MethodChoice& method : results) {
+    if (method.is_game && &method != &results.front()) continue;
     const LetorFigures mean = MeanOfFolds(method);
     chart.series.push_back({method.name, {mean.ndcg.begin(), mean.ndcg.end()}});
   }
@@ -218,21 +119,34 @@ absl::Status DrawFigure1(const std::vector<MethodResult>& results,
 }  // namespace
 
 absl::StatusOr<std::vector<Target>> RunTable4(const Table4Options& options) {
-  ASSIGN_OR_RETURN(const LetorFolds data, ReadLetorFolds(options.letor));
-  ASSIGN_OR_RETURN(std::vector<MethodResult> results,
-                   RunAll(data, options.threads));
-  MethodResult game = ChosenGame(results);
-  results.insert(results.begin(), game);
-  results.push_back(RandomOrder(data));
-  PrintTable(results);
-  PrintPaper();
-  PrintFolds(results);
-  std::vector<Target> targets = Compare(game, results);
+  ASSIGN_OR_RETURN(const LetorFolds data,
+                   ReadLetorFolds(options.letor, options.relevance_cut));
+  std::vector<RankingMethod> methods = GameMethods();
+  for (RankingMethod& method : BaselineMethods()) {
+    methods.push_back(std::move(method));
+  }
+  ASSIGN_OR_RETURN(
+      RankingChoices choices,
+      ChooseRankings(data, methods, options.averaged, options.threads));
+  const std::string labels =
+      options.relevance_cut == 0
+          ? "labels as they are"
+          : absl::StrCat("labels cut at ", options.relevance_cut);
+  std::vector<Target> targets;
+  for (auto* results : {&choices.single, &choices.averaged}) {
+    if (results->empty()) continue;
+    const std::string title =
+        absl::StrCat(labels, results == &choices.single
+                                 ? ", one validation part"
+                                 : ", averaged over four validation parts");
+    results->push_back(RandomOrder(data));
+    absl::PrintF("\nTable 4, %s (MQ2007: the paper's figures)\n", title);
+    PrintTable(*results);
+    PrintFolds(*results);
+    AppendTargets(Compare(*results, title), &targets);
+  }
   if (!options.figure.empty()) {
-    std::erase_if(results, [&](const MethodResult& method) {
-      return method.is_game && method.name != game.name;
-    });
-    RETURN_IF_ERROR(DrawFigure1(results, options.figure));
+    RETURN_IF_ERROR(DrawFigure1(choices.single, options.figure));
   }
   return targets;
 }
