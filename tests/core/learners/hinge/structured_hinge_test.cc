@@ -135,9 +135,11 @@ TEST(StructuredHingesTest, BoundTheLossOfWhatIsPredicted) {
         break;
       default:
         for (size_t r = 0; r < y.size(); ++r) {
-          const bool chosen = options.loss() == HingeOptions::PRECISION
-                                  ? r < options.k()
-                                  : s[order[r]] > 0;
+          const bool room = options.most() == 0 || r < options.most();
+          const bool chosen =
+              options.loss() == HingeOptions::PRECISION
+                  ? r < options.k()
+                  : r < options.fewest() || (room && s[order[r]] > 0);
           if (chosen) set |= 1u << order[r];
         }
         loss = LossOfSet(options, y, set);
