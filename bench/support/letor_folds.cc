@@ -16,13 +16,13 @@ void Append(const std::vector<LabelledItems>& queries,
   all->insert(all->end(), queries.begin(), queries.end());
 }
 
-absl::StatusOr<LetorFolds> FromParts(const std::string& dir) {
+absl::StatusOr<LetorFolds> FromParts(const std::string& dir, uint32_t cut) {
   const auto files = std::make_shared<LetorFiles>();
   std::array<std::vector<LabelledItems>, kNumFolds> parts;
   for (size_t p = 0; p < kNumFolds; ++p) {
     ASSIGN_OR_RETURN(
         parts[p],
-        ReadLetorFile(absl::StrCat(dir, "/S", p + 1, ".txt"), &*files));
+        ReadLetorFile(absl::StrCat(dir, "/S", p + 1, ".txt"), &*files, cut));
   }
   LetorFolds folds;
   folds.data = files;
@@ -39,17 +39,19 @@ absl::StatusOr<LetorFolds> FromParts(const std::string& dir) {
   return folds;
 }
 
-absl::StatusOr<LetorFolds> FromFolds(const std::string& dir) {
+absl::StatusOr<LetorFolds> FromFolds(const std::string& dir, uint32_t cut) {
   const auto files = std::make_shared<LetorFiles>();
   LetorFolds folds;
   folds.data = files;
   for (size_t f = 0; f < kNumFolds; ++f) {
     const std::string fold = absl::StrCat(dir, "/Fold", f + 1);
     LetorFold& into = folds.folds[f];
-    ASSIGN_OR_RETURN(into.train, ReadLetorFile(fold + "/train.txt", &*files));
+    ASSIGN_OR_RETURN(into.train,
+                     ReadLetorFile(fold + "/train.txt", &*files, cut));
     ASSIGN_OR_RETURN(into.validation,
-                     ReadLetorFile(fold + "/vali.txt", &*files));
-    ASSIGN_OR_RETURN(into.test, ReadLetorFile(fold + "/test.txt", &*files));
+                     ReadLetorFile(fold + "/vali.txt", &*files, cut));
+    ASSIGN_OR_RETURN(into.test,
+                     ReadLetorFile(fold + "/test.txt", &*files, cut));
   }
   return folds;
 }
@@ -57,8 +59,11 @@ absl::StatusOr<LetorFolds> FromFolds(const std::string& dir) {
 }  // namespace
 
 absl::StatusOr<std::vector<LabelledItems>> ReadLetorFile(
-    const std::string& path, LetorFiles* files) {
+    const std::string& path, LetorFiles* files, uint32_t relevance_cut) {
   ASSIGN_OR_RETURN(LabelledQueries file, ReadLetor(path));
+  for (LabelledQuery& query : file.queries) {
+    CutRelevances(relevance_cut, query.relevances);
+  }
   files->push_back(std::move(file));
   std::vector<LabelledItems> queries;
   for (const LabelledQuery& query : files->back().queries) {
@@ -70,10 +75,13 @@ absl::StatusOr<std::vector<LabelledItems>> ReadLetorFile(
   return queries;
 }
 
-absl::StatusOr<LetorFolds> ReadLetorFolds(const std::string& dir) {
+absl::StatusOr<LetorFolds> ReadLetorFolds(const std::string& dir,
+                                          uint32_t relevance_cut) {
   const std::filesystem::path path(dir);
-  if (std::filesystem::exists(path / "S1.txt")) return FromParts(dir);
-  if (std::filesystem::exists(path / "Fold1")) return FromFolds(dir);
+  if (std::filesystem::exists(path / "S1.txt"))
+    return FromParts(dir, relevance_cut);
+  if (std::filesystem::exists(path / "Fold1"))
+    return FromFolds(dir, relevance_cut);
   return absl::NotFoundError(absl::StrCat(
       "letor is ", dir, ": there is neither S1.txt nor Fold1 in it"));
 }

@@ -16,9 +16,9 @@ namespace sortition {
 using LetorFiles = std::deque<LabelledQueries>;
 
 // Reads a file into `files` and returns views of its queries. Errors as
-// ReadLetor().
+// ReadLetor(). `relevance_cut` as below.
 absl::StatusOr<std::vector<LabelledItems>> ReadLetorFile(
-    const std::string& path, LetorFiles* files);
+    const std::string& path, LetorFiles* files, uint32_t relevance_cut = 0);
 
 inline constexpr size_t kNumFolds = 5;
 
@@ -36,7 +36,9 @@ struct LetorFolds {
 // Reads DIR/S1.txt .. S5.txt: fold i trains on parts i, i + 1, i + 2, validates
 // on i + 3 and tests on i + 4, cyclically. If there are none, reads
 // DIR/Fold1/{train,vali,test}.txt .. Fold5. Errors as ReadLetor(); NotFound if
-// DIR has neither.
-absl::StatusOr<LetorFolds> ReadLetorFolds(const std::string& dir);
+// DIR has neither. If `relevance_cut` is not 0, labels of at least that become
+// 1 and others 0.
+absl::StatusOr<LetorFolds> ReadLetorFolds(const std::string& dir,
+                                          uint32_t relevance_cut = 0);
 
 }  // namespace sortition

@@ -66,7 +66,9 @@ PairedTest TestPairs(std::span<const double> a, std::span<const double> b) {
   for (size_t i = 0; i < a.size(); ++i) differences.Add(a[i] - b[i]);
   const double n = static_cast<double>(a.size());
   PairedTest test;
-  test.t = differences.mean() / std::sqrt(differences.variance() / n);
+  test.difference = differences.mean();
+  test.standard_error = std::sqrt(differences.variance() / n);
+  test.t = test.difference / test.standard_error;
   test.p = UpperTail(test.t, n - 1);
   return test;
 }

@@ -22,8 +22,10 @@ double Mean(std::span<const double> values);
 double GrowthExponent(std::span<const std::pair<double, double>> points);
 
 struct PairedTest {
-  double t = 0;  // Student's t of the mean difference a - b.
-  double p = 0;  // One-tailed: P(T > t) if the means were equal.
+  double t = 0;               // Student's t of the mean difference a - b.
+  double p = 0;               // One-tailed: P(T > t) if the means were equal.
+  double difference = 0;      // Mean of a - b.
+  double standard_error = 0;  // Of that mean.
 };
 
 // Tests by Student's t-test of the differences a[i] - b[i] whether one method

@@ -59,6 +59,11 @@ absl::Status CheckQueries(std::span<const LabelledItems> queries,
   return absl::OkStatus();
 }
 
+void CutRelevances(uint32_t cut, std::span<uint32_t> relevances) {
+  if (cut == 0) return;
+  for (uint32_t& relevance : relevances) relevance = relevance >= cut ? 1 : 0;
+}
+
 void ScoreAll(const Candidates& items, std::span<const double> weights,
               std::span<double> scores) {
   std::array<uint32_t, 64> indexes;

@@ -44,6 +44,10 @@ absl::Status CheckQueries(
     std::span<const LabelledItems> queries,
     uint32_t max_relevance = std::numeric_limits<uint32_t>::max());
 
+// Makes labels binary: those of at least `cut` become 1, others 0. 0: leaves
+// them as they are.
+void CutRelevances(uint32_t cut, std::span<uint32_t> relevances);
+
 // Writes scores[i] = w·x_i for all items. Requires as many scores as items and
 // as many weights as features.
 void ScoreAll(const Candidates& items, std::span<const double> weights,

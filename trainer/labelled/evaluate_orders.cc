@@ -118,10 +118,11 @@ absl::StatusOr<EvaluateReport> EvaluateOrders(const EvaluateOptions& options) {
   uint64_t num_queries = 0;
   uint64_t num_candidates = 0;
   for (const std::string& file : FilesOf(options)) {
-    ASSIGN_OR_RETURN(const LabelledQueries data,
+    ASSIGN_OR_RETURN(LabelledQueries data,
                      ReadQueries(file, scorer->schema()));
     size_t of_file = 0;
-    for (const LabelledQuery& query : data.queries) {
+    for (LabelledQuery& query : data.queries) {
+      CutRelevances(options.relevance_cut(), query.relevances);
       ASSIGN_OR_RETURN(const std::vector<double> scores,
                        scorer->Scores(query, data.num_features));
       summary.Add(query.id, {query.relevances, scores});

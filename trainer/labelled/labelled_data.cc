@@ -28,6 +28,7 @@ struct Reading {
 };
 
 absl::StatusOr<Reading> ReadFiles(const Files& files, const Schema* schema,
+                                  uint32_t relevance_cut,
                                   LabelledShape* shape) {
   Reading reading;
   for (const std::string& list : files) {
@@ -38,6 +39,7 @@ absl::StatusOr<Reading> ReadFiles(const Files& files, const Schema* schema,
       shape->num_features = std::max(shape->num_features, file.num_features);
       const auto before = static_cast<uint32_t>(reading.num_rows);
       for (LabelledQuery& query : file.queries) {
+        CutRelevances(relevance_cut, query.relevances);
         for (const uint32_t relevance : query.relevances) {
           shape->max_relevance = std::max(shape->max_relevance, relevance);
         }
@@ -175,10 +177,12 @@ absl::StatusOr<LabelledData> ReadLabelledData(
       choice.schema.has_value() ? &*choice.schema : nullptr;
   LabelledData data;
   LabelledShape& shape = data.shape;
-  ASSIGN_OR_RETURN(Reading all, ReadFiles(options.data(), schema, &shape));
-  ASSIGN_OR_RETURN(Reading validation,
-                   ReadFiles(options.validation(), schema, &shape));
-  ASSIGN_OR_RETURN(Reading test, ReadFiles(options.test(), schema, &shape));
+  const auto read = [&](const Files& files) {
+    return ReadFiles(files, schema, options.relevance_cut(), &shape);
+  };
+  ASSIGN_OR_RETURN(Reading all, read(options.data()));
+  ASSIGN_OR_RETURN(Reading validation, read(options.validation()));
+  ASSIGN_OR_RETURN(Reading test, read(options.test()));
   if (schema == nullptr) {
     ASSIGN_OR_RETURN(shape.num_features, SentWidth(choice.frame, shape));
   }

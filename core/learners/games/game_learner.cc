@@ -81,7 +81,28 @@ DescentOptions DescentOptionsOf(const GameObjective& objective) {
   return descent;
 }
 
+constexpr int kLeastPower = -12;
+constexpr int kMostPower = 6;
+
+// Returns the λ of the path for `n` queries that have a game.
+absl::StatusOr<std::vector<double>> LambdasOf(const GameOptions& options,
+                                              size_t n) {
+  auto lambdas = options.lambda();
+  if (lambdas.empty()) {
+    for (int power = kLeastPower; power <= kMostPower; ++power) {
+      lambdas.Add(std::exp2(-power) / static_cast<double>(n));
+    }
+  }
+  return LambdaPath(lambdas, n, "lambda");
+}
+
 }  // namespace
+
+size_t GamePathSize(const GameOptions& options) {
+  return options.lambda().empty()
+             ? static_cast<size_t>(kMostPower - kLeastPower + 1)
+             : static_cast<size_t>(options.lambda_size());
+}
 
 absl::StatusOr<GameResult> TrainGame(GameObjective* objective, double lambda,
                                      const Eigen::VectorXd& start,
@@ -128,9 +149,8 @@ absl::StatusOr<GamePath> TrainGamePath(
                      " features, must have ", objective->task().num_features,
                      ", as the training queries"));
   }
-  ASSIGN_OR_RETURN(
-      const std::vector<double> lambdas,
-      LambdaPath(options.lambda(), objective->task().played.size(), "lambda"));
+  ASSIGN_OR_RETURN(const std::vector<double> lambdas,
+                   LambdasOf(options, objective->task().played.size()));
   GamePath path;
   path.num_skipped = training.size() - objective->task().played.size();
   Eigen::VectorXd start;

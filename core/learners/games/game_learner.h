@@ -62,15 +62,18 @@ using GameWatcher = std::function<bool(const GameProgress&)>;
 
 // Calls TrainGame() for each λ of options.lambda, each from the θ before it,
 // and chooses the best on `validation`. The default λ are 1 / (C N) for C =
-// 2^-6 .. 2^6 and N training queries that have a game. A θ is judged by the
-// expected measure of its equilibrium strategies: these are what is served, the
-// expectation needs no draws, and it is a smoother function of θ than the
-// measure of the most probable action. `watcher` may be empty.
-// probable action. `watcher` may be empty.
+// 2^-12 .. 2^6 and N training queries that have a game. The paper begins at
+// 2^-6, which validation often chooses. A θ is judged by the expected measure
+// of its equilibrium strategies: these are what is served, the expectation
+// needs no draws, and it is a smoother function of θ than the measure of the
+// most probable action. `watcher` may be empty.
 absl::StatusOr<GamePath> TrainGamePath(
     std::span<const LabelledItems> training,
     std::span<const LabelledItems> validation,
     const config::v1::GameOptions& options, const ParallelFor& parallel_for,
     const GameWatcher& watcher = nullptr);
+
+// Returns the number of λ of the path.
+size_t GamePathSize(const config::v1::GameOptions& options);
 
 }  // namespace sortition

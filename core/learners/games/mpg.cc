@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/learners/games/game_learner.h"
-#include "core/learners/labelled/lambda_path.h"
 #include "core/learners/labelled/rank_policy.h"
 #include "core/policies/policy_check.h"
 
@@ -52,9 +51,7 @@ class MpgLearner : public LabelledLearner {
   uint32_t most_steps() const override {
     return 2 * options_.lbfgs().max_iterations() + options_.max_cuts();
   }
-  size_t num_points() const override {
-    return LambdaPathSize(options_.lambda());
-  }
+  size_t num_points() const override { return GamePathSize(options_); }
   absl::StatusOr<LabelledResult> Train(const LabelledTask& task) const override;
   absl::StatusOr<model::v1::Policy> MakePolicy(
       const LabelledPolicyTask& task) const override;

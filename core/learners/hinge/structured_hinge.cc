@@ -20,6 +20,8 @@ using config::v1::HingeOptions;
 MultivariateLoss LossOf(const HingeOptions& options) {
   MultivariateLoss loss;
   loss.beta = options.beta();
+  loss.fewest = options.fewest();
+  if (options.most() != 0) loss.most = options.most();
   switch (options.loss()) {
     case HingeOptions::SENSITIVITY_SPECIFICITY:
       loss.measure = MultivariateMeasure::kBalanced;
@@ -136,11 +138,13 @@ class StructuredHinges::Sets : public StructuredHinge {
       : workspace_(std::move(workspace)),
         inference_(*MultivariateInference::Create(loss, labels)),
         own_(labels.begin(), labels.end()) {
-    if (loss.measure != MultivariateMeasure::kPrecisionAtK) return;
-    // The best sets of k have as many relevant candidates as possible.
-    const auto n = static_cast<double>(labels.size());
+    // The best sets of an allowed size have as many relevant candidates as
+    // possible, and no others than they must.
     const double relevant = std::accumulate(own_.begin(), own_.end(), 0.0);
-    const auto k = static_cast<double>(loss.most);
+    const auto n = static_cast<double>(labels.size());
+    const double k = std::clamp(relevant, static_cast<double>(loss.fewest),
+                                static_cast<double>(loss.most));
+    if (k == relevant) return;
     for (double& share : own_) {
       share = share > 0      ? std::min(1.0, k / relevant)
               : k > relevant ? (k - relevant) / (n - relevant)
@@ -181,6 +185,15 @@ absl::StatusOr<StructuredHinges> StructuredHinges::Create(
     return absl::InvalidArgumentError(
         "k is 0, must be at least 1 for PRECISION");
   }
+  const bool takes_bounds =
+      options.loss() == HingeOptions::F_BETA ||
+      options.loss() == HingeOptions::SENSITIVITY_SPECIFICITY;
+  if (!takes_bounds && (options.fewest() != 0 || options.most() != 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "fewest and most are ", options.fewest(), " and ", options.most(),
+        ", must be 0 for ", HingeOptions::Loss_Name(options.loss()),
+        "; SENSITIVITY_SPECIFICITY and F_BETA have them"));
+  }
   RETURN_IF_ERROR(CheckMultivariateLoss(LossOf(options)));
   return StructuredHinges(options);
 }
@@ -188,8 +201,10 @@ absl::StatusOr<StructuredHinges> StructuredHinges::Create(
 std::unique_ptr<StructuredHinge> StructuredHinges::Of(
     std::span<const uint32_t> relevances) const {
   const HingeOptions::Loss loss = options_.loss();
-  const bool sets_of_any_size = loss == HingeOptions::F_BETA ||
-                                loss == HingeOptions::SENSITIVITY_SPECIFICITY;
+  const bool sets_of_any_size =
+      (loss == HingeOptions::F_BETA ||
+       loss == HingeOptions::SENSITIVITY_SPECIFICITY) &&
+      options_.fewest() == 0 && options_.most() == 0;
   if (!sets_of_any_size && AllAlike(relevances)) return nullptr;
   if (loss == HingeOptions::NDCG) {
     return std::make_unique<Ndcg>(workspace_, relevances, options_.k());
@@ -206,8 +221,9 @@ std::unique_ptr<StructuredHinge> StructuredHinges::Of(
     relevant.push_back(y >= options_.relevant_from() ? 1 : 0);
     labels.push_back(static_cast<uint8_t>(relevant.back()));
   }
+  const uint32_t fewest = std::max(options_.k(), options_.fewest());
   if (!sets_of_any_size &&
-      (relevances.size() <= options_.k() || AllAlike(relevant))) {
+      (relevances.size() <= fewest || AllAlike(relevant))) {
     return nullptr;
   }
   return std::make_unique<Sets>(workspace_, labels, LossOf(options_));

@@ -11,6 +11,7 @@
 // | KENDALL | for each pair, whether it counts | (2) | (2) |
 // | SELECTION | candidates | (y_max - y) / y_max | s of the candidate (3) |
 // | SENSITIVITY_SPECIFICITY, F_BETA | sets | 1 - measure | s of the members |
+// | the same with `fewest`, `most` | sets of such sizes | 1 - measure | (4) |
 // | PRECISION | sets of k | share not relevant | s of the members (4) |
 //
 // (1) The mean, over pairs of different relevances, of the s of the candidate
@@ -21,8 +22,10 @@
 // adds a constant there. It is also a maximum: over z in {0, 1} for each pair,
 // of the mean of z (1 - s_i + s_j). (3) The candidates of largest relevance
 // count as one, with their mean s. (4) ψ(y) is the mean over the best sets of
-// k, so that H does not change if a number is added to all scores. These sets
-// may have different s; H then is above 0.
+// k, so that H does not change if a number is added to all scores. With
+// `fewest` (V≥k of sec. 17.5.2) or `most` (V≤k) it is the mean over the sets of
+// least Δ that have an allowed size; if the labels are one, that one. These
+// sets may have different s; H then is above 0.
 //
 // A maximum over candidates or sets is dominated by the worst of many: with
 // noisy labels, no w but 0 may lower the mean H of SELECTION, F_BETA or
@@ -51,14 +54,16 @@ class StructuredHinge {
 
 class StructuredHinges {
  public:
-  // InvalidArgument if k or beta is out of range for the loss.
+  // InvalidArgument if k, fewest, most or beta is out of range for the loss.
   static absl::StatusOr<StructuredHinges> Create(
       const config::v1::HingeOptions& options);
 
   // Makes the hinge of a query. Null if the labels carry no information: if all
   // relevances are equal, for SELECTION also if none is above 0, and for
   // PRECISION if none or all candidates are relevant or there are no more than
-  // k. Never null for SENSITIVITY_SPECIFICITY and F_BETA. Requires a candidate.
+  // k. Never null for SENSITIVITY_SPECIFICITY and F_BETA of sets of any size;
+  // with bounds if none or all candidates are relevant or there are no more
+  // than `fewest`. Requires a candidate.
   std::unique_ptr<StructuredHinge> Of(
       std::span<const uint32_t> relevances) const;
 

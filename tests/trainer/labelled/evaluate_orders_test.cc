@@ -89,6 +89,18 @@ TEST_F(EvaluateOrdersTest, MetricsAreThoseOfTheirSources) {
   EXPECT_DOUBLE_EQ(metrics["kendall"], (2.0 / 3 + 1) / 2);
 }
 
+// NDCG@1 of query a, and 0 of b, where nothing is relevant.
+TEST_F(EvaluateOrdersTest, CutsRelevance) {
+  UseScores("2\n0\n1\n3\n5\n");  // a: 2, 1, 3 in the order of its lines.
+  EXPECT_NEAR(Metrics("ndcg_letor@1").at("ndcg_letor@1"), 0.5, 1e-12);
+  UseScores("3\n0\n1\n2\n5\n");  // The candidate of relevance 1 is first.
+  EXPECT_NEAR(Metrics("ndcg_letor@1").at("ndcg_letor@1"), 1. / 6, 1e-12);
+  options_.set_relevance_cut(1);
+  EXPECT_NEAR(Metrics("ndcg_letor@1").at("ndcg_letor@1"), 0.5, 1e-12);
+  options_.set_relevance_cut(2);
+  EXPECT_NEAR(Metrics("ndcg_letor@1").at("ndcg_letor@1"), 0, 1e-12);
+}
+
 TEST_F(EvaluateOrdersTest, SetsAreWhatScoresAboveTheThreshold) {
   UseScores("1\n0\n2\n3\n5\n");
   options_.set_threshold(1);

@@ -83,6 +83,26 @@ TEST_F(LabelledTrainTest, RecoversPlantedRelevanceAndPublishesIt) {
   EXPECT_NEAR(labelled.quality(0).value(), best, 0.02 * best);
 }
 
+// All parts are cut, so a learner sees two levels.
+TEST_F(LabelledTrainTest, CutsRelevance) {
+  ASSERT_OK_AND_ASSIGN(const LabelledData whole, ReadLabelledData(options_));
+  ASSERT_EQ(whole.shape.max_relevance, 2);
+  options_.set_relevance_cut(2);
+  ASSERT_OK_AND_ASSIGN(const LabelledData cut, ReadLabelledData(options_));
+  EXPECT_EQ(cut.shape.max_relevance, 1);
+  for (const auto part : {&LabelledData::training, &LabelledData::validation,
+                          &LabelledData::test}) {
+    ASSERT_EQ((cut.*part).size(), (whole.*part).size());
+    for (size_t q = 0; q < (cut.*part).size(); ++q) {
+      std::vector<uint32_t> expected;
+      for (const uint32_t y : (whole.*part)[q].relevances) {
+        expected.push_back(y == 2 ? 1 : 0);
+      }
+      EXPECT_EQ((cut.*part)[q].relevances, expected);
+    }
+  }
+}
+
 TEST_F(LabelledTrainTest, ReportsEveryLambdaWithItsGap) {
   ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options_));
   const LabelledReport& labelled = report.labelled();

@@ -214,8 +214,9 @@ TEST(GameLearnerTest, PathChoosesByValidationAndIsRepeatable) {
   ASSERT_OK_AND_ASSIGN(
       const GamePath path,
       TrainGamePath(training.views(), validation.views(), options, SerialFor));
-  ASSERT_EQ(path.points.size(), 13u);
-  EXPECT_EQ(path.points.front().lambda, 64.0 / 40);
+  ASSERT_EQ(path.points.size(), 19u);
+  EXPECT_EQ(GamePathSize(options), 19u);
+  EXPECT_EQ(path.points.front().lambda, 4096.0 / 40);
   EXPECT_EQ(path.points.back().lambda, 1.0 / 64 / 40);
   const auto judge = Make(validation, options);
   for (const GamePathPoint& point : path.points) {

@@ -117,6 +117,8 @@ inline double BruteSetHinge(const HingeOptions& options,
     if (options.loss() == HingeOptions::PRECISION && size != options.k()) {
       continue;
     }
+    if (size < options.fewest()) continue;
+    if (options.most() != 0 && size > options.most()) continue;
     const double loss = LossOfSet(options, y, set);
     if (loss < least - 1e-12) least = loss, own = count = 0;
     if (loss <= least + 1e-12) own += score, ++count;

@@ -42,6 +42,13 @@ HingeOptions RandomOptions(RandomSequence& random, HingeOptions options) {
   if (options.loss() == HingeOptions::PRECISION) {
     options.set_k(1 + static_cast<uint32_t>(random.Below(4)));
   }
+  if (options.loss() == HingeOptions::F_BETA ||
+      options.loss() == HingeOptions::SENSITIVITY_SPECIFICITY) {
+    const auto k = static_cast<uint32_t>(random.Below(4));
+    const uint64_t which = random.Below(4);
+    if (which == 1) options.set_fewest(k);
+    if (which == 2) options.set_most(k);
+  }
   return options;
 }
 
@@ -57,7 +64,7 @@ double ValueOf(StructuredHinge* hinge, const std::vector<double>& scores,
 
 class StructuredHingeTest : public ::testing::TestWithParam<HingeOptions> {};
 
-// The hinge also lies above its tangents.
+// Sets may be bounded on either side. The hinge also lies above its tangents.
 TEST_P(StructuredHingeTest, EqualsEnumeration) {
   RandomSequence random(SeedKey(GetParam().loss()));
   int told = 0;
@@ -128,9 +135,11 @@ TEST(StructuredHingesTest, BoundTheLossOfWhatIsPredicted) {
         break;
       default:
         for (size_t r = 0; r < y.size(); ++r) {
-          const bool chosen = options.loss() == HingeOptions::PRECISION
-                                  ? r < options.k()
-                                  : s[order[r]] > 0;
+          const bool room = options.most() == 0 || r < options.most();
+          const bool chosen =
+              options.loss() == HingeOptions::PRECISION
+                  ? r < options.k()
+                  : r < options.fewest() || (room && s[order[r]] > 0);
           if (chosen) set |= 1u << order[r];
         }
         loss = LossOfSet(options, y, set);
@@ -170,8 +179,17 @@ TEST(StructuredHingesTest, NamesWhatIsOutsideItsRange) {
   options.set_k(3);
   EXPECT_THAT(StructuredHinges::Create(options),
               StatusIs(kInvalid, HasSubstr("k is 3, must be 0 for KENDALL")));
-  options.set_loss(HingeOptions::F_BETA);
   options.set_k(0);
+  options.set_most(2);
+  EXPECT_THAT(StructuredHinges::Create(options),
+              StatusIs(kInvalid, HasSubstr("fewest and most are 0 and 2, must "
+                                           "be 0 for KENDALL")));
+  options.set_loss(HingeOptions::F_BETA);
+  options.set_fewest(3);
+  EXPECT_THAT(StructuredHinges::Create(options),
+              StatusIs(kInvalid, HasSubstr("fewest is 3, must be within [0, "
+                                           "most = 2]")));
+  options.clear_fewest();
   options.set_beta(0);
   EXPECT_THAT(StructuredHinges::Create(options),
               StatusIs(kInvalid, HasSubstr("beta is 0, must be within")));

@@ -15,7 +15,7 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/papers/letor_methods.h"
+#include "bench/papers/letor/letor_methods.h"
 #include "bench/support/letor_folds.h"
 #include "bench/support/parallel_runs.h"
 #include "bench/support/report.h"

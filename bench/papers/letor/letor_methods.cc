@@ -1,4 +1,4 @@
-#include "bench/papers/letor_methods.h"
+#include "bench/papers/letor/letor_methods.h"
 
 #include <algorithm>
 #include <cmath>
@@ -87,6 +87,25 @@ LetorMethod Crf(const std::string& name, CrfObjective::Kind objective,
   return {name, true, published, train};
 }
 
+// Makes a method that learns from labels 2^relevance - 1. Validation and test
+// queries keep theirs.
+LetorMethod WithGains(const std::string& name, const LetorMethod& method) {
+  const auto train =
+      [inner = method.train](
+          const LetorFold& fold,
+          NdcgKind kind) -> absl::StatusOr<std::vector<LetorRanker>> {
+    LetorFold gained = fold;
+    std::deque<std::vector<uint32_t>> gains;
+    for (LabelledItems& query : gained.train) {
+      std::vector<uint32_t>& own = gains.emplace_back();
+      for (const uint32_t y : query.relevances) own.push_back((1u << y) - 1);
+      query.relevances = own;
+    }
+    return inner(gained, kind);
+  };
+  return {name, method.is_crf, {}, train};
+}
+
 LetorMethod Baseline(const std::string& name, const std::string& method,
                      const TopNdcg& published = {}) {
   const auto train = [train = BaselineMethod(method).train](
@@ -168,12 +187,20 @@ double MeanOver(const TopNdcg& ndcg) {
   return std::accumulate(ndcg.begin(), ndcg.end(), 0.0) / kTopRanks;
 }
 
-TopNdcg JudgeTop(std::span<const LabelledItems> queries,
-                 std::span<const double> weights, NdcgKind kind) {
-  TopNdcg mean = {};
+std::vector<TopNdcg> JudgeQueries(std::span<const LabelledItems> queries,
+                                  std::span<const double> weights,
+                                  NdcgKind kind) {
+  std::vector<TopNdcg> figures;
   for (const LabelledItems& query : queries) {
-    Add(TopNdcgOf(RelevancesByScore(query, weights), kind),
-        1 / static_cast<double>(queries.size()), &mean);
+    figures.push_back(TopNdcgOf(RelevancesByScore(query, weights), kind));
+  }
+  return figures;
+}
+
+TopNdcg MeanOverQueries(std::span<const TopNdcg> queries) {
+  TopNdcg mean = {};
+  for (const TopNdcg& query : queries) {
+    Add(query, 1 / static_cast<double>(queries.size()), &mean);
   }
   return mean;
 }
@@ -213,6 +240,7 @@ std::vector<LetorMethod> CrfMethods() {
       Crf("EL", CrfObjective::kExpectedLoss),
       Crf("KL", CrfObjective::kKullbackLeibler,
           {39.47, 41.80, 43.74, 46.18, 47.84}),
+      WithGains("KL, gains", Crf("", CrfObjective::kKullbackLeibler)),
   };
 }
 

@@ -1,4 +1,4 @@
-#include "bench/papers/binary_problems.h"
+#include "bench/papers/games/binary_problems.h"
 
 #include <algorithm>
 #include <utility>

@@ -27,10 +27,12 @@ enum class NdcgKind {
 TopNdcg TopNdcgOf(std::span<const int> relevances, NdcgKind kind);
 double MeanOver(const TopNdcg& ndcg);
 
-// Returns the mean over queries ordered by falling score, ties in the order of
-// the file.
-TopNdcg JudgeTop(std::span<const LabelledItems> queries,
-                 std::span<const double> weights, NdcgKind kind);
+// Returns the figures of each query ordered by falling score, ties in the order
+// of the file.
+std::vector<TopNdcg> JudgeQueries(std::span<const LabelledItems> queries,
+                                  std::span<const double> weights,
+                                  NdcgKind kind);
+TopNdcg MeanOverQueries(std::span<const TopNdcg> queries);
 // The criterion of validation: the mean over queries of the mean of NDCG@1 ..
 // NDCG@n, where n is the query's number of candidates. It varies less than NDCG
 // of the first ranks.
@@ -59,7 +61,8 @@ struct LetorMethod {
       train;
 };
 
-// Returns the five objectives with the paper's grids of η, α and T (sec. 6.2).
+// Returns the five objectives with the paper's grids of η, α and T (sec. 6.2),
+// and KL with gains 2^relevance - 1 in its loss, as in LETOR's NDCG.
 std::vector<LetorMethod> CrfMethods();
 // Returns the paper's baselines from ranking_methods.h, or the closest to them.
 std::vector<LetorMethod> LetorBaselines();

@@ -1,4 +1,4 @@
-#include "bench/papers/multivariate_methods.h"
+#include "bench/papers/games/multivariate_methods.h"
 
 #include <algorithm>
 #include <cmath>
@@ -71,6 +71,27 @@ double Deterministic(const Eigen::VectorXd& theta, const LabelledRows& items,
   const MultivariateLoss loss = LossOf(measure, HalfOfPositives(items));
   return MeasureOf(loss, PredictLabels(loss, Scores(theta, items)),
                    Labels(items));
+}
+
+// Returns SetQuality::influences, by the derivatives of F1 = 2 Σ v y / Σ (v +
+// y) and of Σ v y / Σ v, with v the prediction and y the labels.
+std::vector<double> Influences(const Eigen::VectorXd& theta,
+                               const LabelledRows& items, SetMeasure measure) {
+  const MultivariateLoss loss = LossOf(measure, HalfOfPositives(items));
+  const std::vector<uint8_t> predicted =
+      PredictLabels(loss, Scores(theta, items));
+  const double score = MeasureOf(loss, predicted, Labels(items));
+  const bool is_f1 = measure == SetMeasure::kF1;
+  const auto n = static_cast<double>(items.size());
+  std::vector<double> influences;
+  double sum = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const double v = predicted[i], y = items.labels[i];
+    influences.push_back(is_f1 ? 2 * v * y - score * (v + y) : v * (y - score));
+    sum += is_f1 ? v + y : v;
+  }
+  for (double& influence : influences) influence *= n / std::max(1., sum);
+  return influences;
 }
 
 // Shifts θ by its constant feature so that the variant's share of scores is
@@ -152,23 +173,14 @@ class WholeGame {
 
 class PredictionGame : public SetMethod {
  public:
-  std::string name() const override { return "MPG"; }
+  explicit PredictionGame(bool with_share) : with_share_(with_share) {}
+  std::string name() const override { return with_share_ ? "MPG+t" : "MPG"; }
   std::vector<Variant> training_variants(SetMeasure measure) const override {
     return SizeVariants(measure);
   }
-
-  // A potential is about what an item adds to the measure, 1/n. So potentials
-  // fit games of the size that they were trained on. Larger potentials trust
-  // the ranking more.
   std::vector<Variant> prediction_variants(SetMeasure measure) const override {
-    std::vector<Variant> variants;
-    for (const double scale : {1., 2., 4., 8., 16., 64.}) {
-      for (const Variant& share : ShareVariants(measure)) {
-        variants.push_back({absl::StrCat("psi x", scale, " ", share.name),
-                            scale, share.share});
-      }
-    }
-    return variants;
+    if (!with_share_) return {{"", 0}};
+    return ShareVariants(measure);
   }
 
   absl::StatusOr<std::vector<Eigen::VectorXd>> Train(
@@ -207,13 +219,18 @@ class PredictionGame : public SetMethod {
                                    const LabelledRows& trained) const override {
     ASSIGN_OR_RETURN(const auto game,
                      WholeGame::Create(items, measure, HalfOfPositives(items)));
-    const Eigen::VectorXd played = Played(theta, items, variant, trained);
+    ASSIGN_OR_RETURN(const Eigen::VectorXd played,
+                     Played(theta, items, measure, variant, trained));
     SetQuality quality;
     ASSIGN_OR_RETURN(quality.expected, game->ExpectedScore(played));
     ASSIGN_OR_RETURN(quality.as_trained, game->ExpectedScore(theta));
     quality.mode = Deterministic(played, items, measure);
+    quality.influences = Influences(played, items, measure);
     return quality;
   }
+
+ private:
+  const bool with_share_;
 };
 
 class Svm : public SetMethod {
@@ -253,9 +270,10 @@ class Svm : public SetMethod {
                                    const LabelledRows& items,
                                    SetMeasure measure, const Variant& variant,
                                    const LabelledRows& trained) const override {
-    const double measured = Deterministic(
-        WithShare(theta, items, variant, trained), items, measure);
-    return SetQuality{measured, measured, Deterministic(theta, items, measure)};
+    const Eigen::VectorXd shifted = WithShare(theta, items, variant, trained);
+    const double measured = Deterministic(shifted, items, measure);
+    return SetQuality{measured, measured, Deterministic(theta, items, measure),
+                      Influences(shifted, items, measure)};
   }
 
  protected:
@@ -292,8 +310,8 @@ class Logistic : public Svm {
 
 }  // namespace
 
-std::unique_ptr<SetMethod> PredictionGameMethod() {
-  return std::make_unique<PredictionGame>();
+std::unique_ptr<SetMethod> PredictionGameMethod(bool with_share) {
+  return std::make_unique<PredictionGame>(with_share);
 }
 std::unique_ptr<SetMethod> MultivariateSvmMethod(bool with_share) {
   return std::make_unique<Svm>(with_share);
@@ -302,9 +320,26 @@ std::unique_ptr<SetMethod> LogisticMethod(bool with_share) {
   return std::make_unique<Logistic>(with_share);
 }
 
-Eigen::VectorXd Played(const Eigen::VectorXd& theta, const LabelledRows& items,
-                       const Variant& variant, const LabelledRows& trained) {
-  return variant.value * static_cast<double>(trained.size()) /
+// A potential is about what an item adds to the measure, 1/n. So potentials fit
+// games of the size that they were trained on. Larger potentials trust the
+// ranking more; which fit is learned from the training items.
+absl::StatusOr<Eigen::VectorXd> Played(const Eigen::VectorXd& theta,
+                                       const LabelledRows& items,
+                                       SetMeasure measure,
+                                       const Variant& variant,
+                                       const LabelledRows& trained) {
+  ASSIGN_OR_RETURN(
+      const auto game,
+      WholeGame::Create(trained, measure, HalfOfPositives(trained)));
+  const Eigen::VectorXd own = WithShare(theta, trained, variant, trained);
+  double best_scale = 1, best = -1;
+  for (const double scale : {1., 2., 4., 8., 16., 64.}) {
+    ASSIGN_OR_RETURN(const double expected, game->ExpectedScore(scale * own));
+    if (expected <= best) continue;
+    best = expected;
+    best_scale = scale;
+  }
+  return best_scale * static_cast<double>(trained.size()) /
          static_cast<double>(items.size()) *
          WithShare(theta, items, variant, trained);
 }

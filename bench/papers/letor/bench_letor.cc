@@ -8,7 +8,7 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "bench/papers/letor_table.h"
+#include "bench/papers/letor/letor_table.h"
 #include "bench/support/report.h"
 #include "core/base/status_macros.h"
 

@@ -9,7 +9,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
-#include "bench/papers/binary_problems.h"
+#include "bench/papers/games/binary_problems.h"
 
 namespace sortition {
 
@@ -18,7 +18,7 @@ enum class SetMeasure { kF1, kPrecision };
 // A choice that validation makes besides C.
 struct Variant {
   std::string name;
-  double value = 0;  // The method defines its meaning.
+  double value = 0;  // Training for precision: k, relative to P.
   // F1: scores are shifted so that the share of positive ones is this multiple
   // of the share of positives in the training items; 0: no shift.
   double share = 0;
@@ -29,6 +29,9 @@ struct SetQuality {
   double expected = 0;    // Score of the method's own prediction.
   double mode = 0;        // Score of the most probable set.
   double as_trained = 0;  // The expected score if only C is chosen.
+  // By how much the mode's score would change, times the number of items, if an
+  // item weighed more: the variance of their mean is that of the score.
+  std::vector<double> influences = {};
 };
 
 class SetMethod {
@@ -55,14 +58,19 @@ class SetMethod {
       const LabelledRows& trained) const = 0;
 };
 
-std::unique_ptr<SetMethod> PredictionGameMethod();
 // `with_share`: validation also chooses the share that is predicted for F1.
+std::unique_ptr<SetMethod> PredictionGameMethod(bool with_share = false);
 std::unique_ptr<SetMethod> MultivariateSvmMethod(bool with_share = false);
 std::unique_ptr<SetMethod> LogisticMethod(bool with_share = false);
 
-// Returns the θ with which the game is played.
-Eigen::VectorXd Played(const Eigen::VectorXd& theta, const LabelledRows& items,
-                       const Variant& variant, const LabelledRows& trained);
+// Returns the θ with which the game of `items` is played: shifted as the
+// variant says, scaled to their number, and scaled by what serves the training
+// items best.
+absl::StatusOr<Eigen::VectorXd> Played(const Eigen::VectorXd& theta,
+                                       const LabelledRows& items,
+                                       SetMeasure measure,
+                                       const Variant& variant,
+                                       const LabelledRows& trained);
 
 // Returns the best F1 of any threshold on the scores. It needs the labels, so
 // it is a bound on what a learner can reach.
