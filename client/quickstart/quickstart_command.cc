@@ -42,16 +42,16 @@ absl::Status Write(const config::v1::QuickstartOptions& options,
 
 const char kQuickstartHelp[] =
     R"(Writes a folder with the options of server, sidecar and trainer, a request and
-a script, starts the three programs, and says what to try next. Ctrl-C ends them,
-and so does the end of the terminal, except under nohup: the server drains first.
-A folder that quickstart made before is used as it is,
-with all changes to its options.
+a script, starts the three programs, and says what to try next. Ctrl-C ends
+them, and so does the end of the terminal, except under nohup: the server drains
+first. A folder that quickstart made before is used as it is, with all changes
+to its options.
 
   sortition quickstart                 in sortition-quickstart
   sortition quickstart DIR --write_only
 
-DIR must be absent, empty, or made by quickstart, and no other quickstart may run
-on it.
+DIR must be absent, empty, or made by quickstart. One quickstart at a time may
+run on it.
 )";
 
 absl::Status RunQuickstart(const config::v1::QuickstartOptions& options,
