@@ -19,15 +19,25 @@ namespace {
 // that every thread sees it, now and later.
 std::atomic<int> signal_descriptor{-1};
 
+bool IsIgnored(int signal) {
+  struct sigaction action = {};
+  return ::sigaction(signal, nullptr, &action) == 0 &&
+         action.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
-void BlockShutdownSignals() {
+void BlockShutdownSignals(Hangup hangup) {
   ::signal(SIGPIPE, SIG_IGN);
   sigset_t signals;
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);
   ::sigaddset(&signals, SIGINT);
   sigset_t blocked = signals;
+  // A blocked signal would arrive although it is ignored, as nohup wants it.
+  if (hangup == Hangup::kEnd && !IsIgnored(SIGHUP)) {
+    ::sigaddset(&signals, SIGHUP);
+  }
   ::sigaddset(&blocked, SIGHUP);
   CHECK(::pthread_sigmask(SIG_BLOCK, &blocked, nullptr) == 0);
   if (signal_descriptor.load() >= 0) return;

@@ -1,14 +1,21 @@
 #pragma once
-// SIGTERM and SIGINT as an event that threads can wait for.
+// SIGTERM, SIGINT and, for programs of a terminal, SIGHUP as an event that
+// threads can wait for.
 
 namespace sortition {
 
-// Blocks both signals and SIGHUP (process/hangup.h) in this thread and all it
-// starts later, and ignores SIGPIPE. Call first in main(), before any thread.
-void BlockShutdownSignals();
+// What SIGHUP says to a program.
+enum class Hangup {
+  kReload,  // Look again (process/hangup.h). For services.
+  kEnd,     // The terminal is gone: as SIGINT, unless nohup started it.
+};
 
-// Waits for one of the two, at most `timeout_seconds` (negative: forever).
-// Returns whether one has arrived; once true, always true.
+// Blocks the three signals in this thread and all it starts later, and ignores
+// SIGPIPE. Call first in main(), before any thread.
+void BlockShutdownSignals(Hangup hangup = Hangup::kReload);
+
+// Waits for a signal that ends the program, at most `timeout_seconds`
+// (negative: forever). Returns whether one has arrived; once true, always true.
 bool WaitForShutdown(double timeout_seconds);
 
 }  // namespace sortition

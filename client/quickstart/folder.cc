@@ -1,16 +1,21 @@
 #include "client/quickstart/folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
+#include "io/posix_status.h"
 
 namespace sortition {
 namespace {
@@ -34,19 +39,6 @@ std::string Quoted(const std::string& text) {
 
 std::string Address(int port) {
   return absl::StrCat("\"127.0.0.1:", port, "\"");
-}
-
-// For a shell.
-std::string ShellQuoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  return quoted + "'";
 }
 
 std::string ServerText(const QuickstartPlan& plan) {
@@ -108,6 +100,7 @@ std::vector<FolderFile> Files(const QuickstartPlan& plan) {
                     "/request.json`.\n"
                     "`models/`, `spool/` and `tuples/` are all that is kept: "
                     "removed with the folder, everything is forgotten.\n")},
+      // The last one: a folder that has it is whole.
       {kMark, "Made by sortition quickstart.\n"}};
 }
 
@@ -115,21 +108,31 @@ absl::Status Failure(const std::string& what, const std::error_code& error) {
   return absl::UnavailableError(absl::StrCat(what, ": ", error.message()));
 }
 
-absl::Status Fill(const std::string& staging, const QuickstartPlan& plan) {
+// Adds what it has made to `made`, in that order.
+absl::Status Fill(const QuickstartPlan& plan, std::vector<fs::path>* made) {
+  const fs::path dir = plan.dir;
   std::error_code error;
   for (const char* name : kDirectories) {
-    fs::create_directory(fs::path(staging) / name, error);
-    if (error) return Failure(absl::StrCat(staging, "/", name), error);
+    const fs::path path = dir / name;
+    // Of two that fill the folder at once, one finds what the other made.
+    if (!fs::create_directory(path, error)) {
+      return Failure(
+          path, error ? error : std::make_error_code(std::errc::file_exists));
+    }
+    made->push_back(path);
   }
   for (const FolderFile& file : Files(plan)) {
-    RETURN_IF_ERROR(
-        WriteFile(absl::StrCat(staging, "/", file.name), file.text));
+    const fs::path path = dir / file.name;
+    RETURN_IF_ERROR(WriteFile(path, file.text));
+    made->push_back(path);
+    if (file.name != kScript) continue;
+    fs::permissions(
+        path,
+        fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+        fs::perm_options::add, error);
+    if (error) return Failure(path, error);
   }
-  fs::permissions(
-      fs::path(staging) / kScript,
-      fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
-      fs::perm_options::add, error);
-  return error ? Failure(staging, error) : absl::OkStatus();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -148,20 +151,49 @@ absl::StatusOr<FolderState> LookAtFolder(const std::string& dir) {
 }
 
 absl::Status WriteFolder(const QuickstartPlan& plan) {
-  const std::string staging = absl::StrCat(plan.dir, ".", getpid(), ".new");
-  std::error_code error;
-  fs::create_directories(staging, error);
-  if (error) return Failure(staging, error);
-  absl::Cleanup remover = [&staging] {
+  ASSIGN_OR_RETURN(const FolderState state, LookAtFolder(plan.dir));
+  if (state == FolderState::kOwn) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(plan.dir, " is there already, must be absent or empty"));
+  }
+  std::vector<fs::path> made;
+  absl::Cleanup remover = [&made] {
     std::error_code ignored;
-    fs::remove_all(staging, ignored);
+    // Directories that somebody else has put something into stay.
+    for (auto path = made.rbegin(); path != made.rend(); ++path) {
+      fs::remove(*path, ignored);
+    }
   };
-  RETURN_IF_ERROR(Fill(staging, plan));
-  // An empty directory is replaced.
-  fs::rename(staging, plan.dir, error);
+  std::error_code error;
+  if (fs::create_directories(plan.dir, error)) made.push_back(plan.dir);
   if (error) return Failure(plan.dir, error);
+  RETURN_IF_ERROR(Fill(plan, &made));
   std::move(remover).Cancel();
   return absl::OkStatus();
+}
+
+absl::StatusOr<int> LockFolder(const std::string& dir) {
+  const std::string path = absl::StrCat(dir, "/", kMark);
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return PosixStatus(errno, path, "cannot open");
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  const int error = errno;
+  close(fd);
+  if (error != EWOULDBLOCK) return PosixStatus(error, path, "cannot lock");
+  return absl::FailedPreconditionError(
+      absl::StrCat(dir, " runs already: another quickstart holds ", path));
+}
+
+std::string ShellQuoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted.push_back(c);
+    }
+  }
+  return quoted + "'";
 }
 
 }  // namespace sortition

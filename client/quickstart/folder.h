@@ -31,7 +31,15 @@ enum class FolderState { kAbsent, kEmpty, kOwn };
 // else, or no folder.
 absl::StatusOr<FolderState> LookAtFolder(const std::string& dir);
 
-// Makes the folder, which must be absent or empty: all of it, or nothing.
+// Makes the folder, or fills the empty one that is there: all of it, or
+// nothing.
 absl::Status WriteFolder(const QuickstartPlan& plan);
+
+// Takes the folder for one who runs its programs. Returns a descriptor: until
+// it is closed, nobody else can. FailedPrecondition if somebody has it.
+absl::StatusOr<int> LockFolder(const std::string& dir);
+
+// Returns `text` as one word of a shell.
+std::string ShellQuoted(const std::string& text);
 
 }  // namespace sortition

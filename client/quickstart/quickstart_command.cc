@@ -1,9 +1,12 @@
 #include "client/quickstart/quickstart_command.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <iterator>
 #include <system_error>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "client/quickstart/folder.h"
 #include "client/quickstart/ports.h"
@@ -39,14 +42,16 @@ absl::Status Write(const config::v1::QuickstartOptions& options,
 
 const char kQuickstartHelp[] =
     R"(Writes a folder with the options of server, sidecar and trainer, a request and
-a script, starts the three programs, and says what to try next. Ctrl-C ends them:
-the server drains first. A folder that quickstart made before is used as it is,
-with all changes to its options.
+a script, starts the three programs, and says what to try next. Ctrl-C ends
+them, and so does the end of the terminal, except under nohup: the server drains
+first. A folder that quickstart made before is used as it is, with all changes
+to its options.
 
   sortition quickstart                 in sortition-quickstart
   sortition quickstart DIR --write_only
 
-DIR must be absent, empty, or made by quickstart.
+DIR must be absent, empty, or made by quickstart. One quickstart at a time may
+run on it.
 )";
 
 absl::Status RunQuickstart(const config::v1::QuickstartOptions& options,
@@ -69,7 +74,9 @@ absl::Status RunQuickstart(const config::v1::QuickstartOptions& options,
   }
   output->out.flush();
   if (options.write_only()) return absl::OkStatus();
-  BlockShutdownSignals();
+  ASSIGN_OR_RETURN(const int lock, LockFolder(dir));
+  const absl::Cleanup unlock = [lock] { close(lock); };
+  BlockShutdownSignals(Hangup::kEnd);
   return RunThreePrograms(
       {.dir = dir,
        .programs = options.programs(),

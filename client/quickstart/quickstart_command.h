@@ -10,7 +10,8 @@
 namespace sortition {
 
 // Makes the folder, unless quickstart made it before, and runs its programs
-// until Ctrl-C or SIGTERM.
+// until Ctrl-C, SIGTERM or the end of the terminal. FailedPrecondition if they
+// run already.
 absl::Status RunQuickstart(const config::v1::QuickstartOptions& options,
                            const std::vector<std::string>& positional,
                            CommandOutput* output);

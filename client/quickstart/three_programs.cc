@@ -51,6 +51,12 @@ class ThreePrograms {
       : options_(options), wait_for_stop_(wait_for_stop), out_(*out) {}
 
   absl::Status Run() {
+    // Users may have removed what was there. Whoever needs it says if it fails.
+    for (const char* name : {"logs", "run"}) {
+      std::error_code ignored;
+      std::filesystem::create_directory(absl::StrCat(options_.dir, "/", name),
+                                        ignored);
+    }
     RETURN_IF_ERROR(
         ReadOptions(options_.dir, kServerOptions, &server_options_));
     RETURN_IF_ERROR(
@@ -117,8 +123,9 @@ class ThreePrograms {
     out_ << "folder   " << options_.dir << " (options, logs/)\n\n"
          << "Next, in another terminal:\n"
          << "  sortition rank --server=" << server_options_.listen()
-         << " --features='" << options_.dir << "/" << kRequest
-         << "' --decision_id=first\n"
+         << " --features="
+         << ShellQuoted(absl::StrCat(options_.dir, "/", kRequest))
+         << " --decision_id=first\n"
          << "  sortition feedback --server=" << server_options_.listen()
          << " --decision_id=first --reward=1\n"
          << "  sortition top --server=http://" << http << "\n\n"

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -38,11 +39,17 @@ absl::Status PrintOnce(const TopView& view, bool colours,
 
 // Waits until the next look is due. Returns false if it is to end.
 bool WaitForNext(double seconds, const Terminal& terminal) {
-  for (double left = seconds; left > 0; left -= kSliceSeconds) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  while (true) {
+    const double left =
+        seconds - std::chrono::duration<double>(Clock::now() - start).count();
+    if (left <= 0) return true;
     const char key = terminal.WaitForKey(std::min(left, kSliceSeconds));
-    if (key == 'q' || key == 'Q' || WaitForShutdown(0)) return false;
+    if (key == 'q' || key == 'Q' || key == kEndOfKeys || WaitForShutdown(0)) {
+      return false;
+    }
   }
-  return true;
 }
 
 }  // namespace
@@ -54,9 +61,10 @@ their times, the log, warnings. It is what their page shows.
   sortition top [--server=http://HOST:8503] [--sidecar=http://HOST:8504]
   sortition top --once
 
-It looks again every --refresh_seconds; q or Ctrl-C ends it. Where its output is
-no terminal it prints one look after the other. Colours are for terminals, and
-not where NO_COLOR is set.
+It looks again every --refresh_seconds; q or Ctrl-C ends it, and so does the end
+of its terminal. Where its output is no terminal it prints one look after the
+other, until nobody reads them. Colours are for terminals, and not where
+NO_COLOR is set.
 )";
 
 absl::Status RunTop(const config::v1::TopOptions& options,
@@ -64,10 +72,12 @@ absl::Status RunTop(const config::v1::TopOptions& options,
   const bool colours = IsStandardOutput(*output) && MayHaveColours();
   ASSIGN_OR_RETURN(TopView view, LookAt(options));
   if (options.once()) return PrintOnce(view, colours, output);
-  BlockShutdownSignals();
+  BlockShutdownSignals(Hangup::kEnd);
   if (!IsStandardOutput(*output) || isatty(STDOUT_FILENO) != 1) {
     while (true) {
       Print(TopLines(view, false), &output->out);
+      // As in `top | head`.
+      if (!output->out) return absl::OkStatus();
       if (WaitForShutdown(options.refresh_seconds())) return absl::OkStatus();
       output->out << "\n";
       ASSIGN_OR_RETURN(view, LookAt(options));
@@ -75,8 +85,8 @@ absl::Status RunTop(const config::v1::TopOptions& options,
   }
   Terminal terminal(&output->out);
   while (true) {
-    terminal.Draw(TopLines(view, colours));
-    if (!WaitForNext(options.refresh_seconds(), terminal)) {
+    terminal.Draw(TopLines(view, colours, Terminal::Columns()));
+    if (!output->out || !WaitForNext(options.refresh_seconds(), terminal)) {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(view, LookAt(options));

@@ -9,8 +9,9 @@
 
 namespace sortition {
 
-// Shows what server and sidecar say of themselves until q or Ctrl-C. With
-// `once`: prints it and ends; Unavailable if one that is named does not answer.
+// Shows what server and sidecar say of themselves until q, Ctrl-C, or
+// nobody sees it any more. With `once`: prints it and ends; Unavailable if one
+// that is named does not answer.
 absl::Status RunTop(const config::v1::TopOptions& options,
                     const std::vector<std::string>& positional,
                     CommandOutput* output);

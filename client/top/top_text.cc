@@ -30,10 +30,11 @@ enum class Style { kPlain, kHeading, kBad, kWarn };
 // Collects lines, each in one style.
 class Lines {
  public:
-  explicit Lines(bool colours) : colours_(colours) {}
+  Lines(bool colours, size_t columns)
+      : colours_(colours), columns_(std::min(columns, kTopColumns)) {}
 
   void Add(Style style, absl::string_view text) {
-    std::string line = Cell(text, kTopColumns);
+    std::string line = Cell(text, columns_);
     absl::StripTrailingAsciiWhitespace(&line);
     if (colours_ && style != Style::kPlain && !line.empty()) {
       line = absl::StrCat(Code(style), line, "\x1b[0m");
@@ -58,6 +59,7 @@ class Lines {
   }
 
   const bool colours_;
+  const size_t columns_;
   std::vector<std::string> lines_;
 };
 
@@ -293,8 +295,9 @@ std::string Cell(absl::string_view text, size_t width) {
   return cell;
 }
 
-std::vector<std::string> TopLines(const TopView& view, bool colours) {
-  Lines lines(colours);
+std::vector<std::string> TopLines(const TopView& view, bool colours,
+                                  size_t columns) {
+  Lines lines(colours, columns);
   AddPrograms(view, &lines);
   if (view.server_status.has_value() || view.sidecar_status.has_value()) {
     AddPolicies(view, &lines);

@@ -15,8 +15,10 @@ inline constexpr size_t kTopColumns = 80;
 // '?', and a '~' at its end where something was cut off.
 std::string Cell(absl::string_view text, size_t width);
 
-// Returns the lines, without line ends, of at most kTopColumns characters of
-// printable ASCII. With `colours`, escape sequences stand around whole lines.
-std::vector<std::string> TopLines(const TopView& view, bool colours);
+// Returns the lines, without line ends, of printable ASCII: at most `columns`
+// characters, and never more than kTopColumns. With `colours`, escape sequences
+// stand around whole lines.
+std::vector<std::string> TopLines(const TopView& view, bool colours,
+                                  size_t columns = kTopColumns);
 
 }  // namespace sortition

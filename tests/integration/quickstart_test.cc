@@ -21,6 +21,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+// People have such folders; commands for a shell have to quote it.
+constexpr char kFolder[] = "it's";
+
 class QuickstartTest : public testing::Test {
  protected:
   std::unique_ptr<ChildProcess> Start() {
@@ -39,7 +42,7 @@ class QuickstartTest : public testing::Test {
     });
   }
 
-  std::string folder() const { return dir_ / "first"; }
+  std::string folder() const { return dir_ / kFolder; }
 
   const TempDir dir_;
 };
@@ -71,9 +74,28 @@ TEST_F(QuickstartTest, RunsAllAndWhatItSaysWorks) {
                           HasSubstr("Rank")));
   // The first tuple begins a training, which one decision is too few for.
   EXPECT_TRUE(Says(*process, "training: "));
+  // A second one leaves the first and its files alone.
+  ASSERT_OK_AND_ASSIGN(
+      const FinishedProcess second,
+      RunToEnd({BinaryPath("sortition"), "quickstart", folder()}));
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_THAT(second.stderr_text, HasSubstr("runs already"));
+  EXPECT_TRUE(std::filesystem::exists(folder() + "/run/server"));
   process->Signal(SIGINT);
   EXPECT_EQ(process->Wait(Patience(60)), 0) << process->StderrText();
   // The server first, so that nothing that it logs is left unread.
+  EXPECT_THAT(process->StdoutText(),
+              HasSubstr("server ended\nsidecar ended\n"));
+}
+
+TEST_F(QuickstartTest, EndsWithItsTerminal) {
+  // Whoever runs the tests may ignore the signal.
+  const auto before = signal(SIGHUP, SIG_DFL);
+  const auto process = Start();
+  signal(SIGHUP, before);
+  ASSERT_TRUE(Says(*process, "Ctrl-C ends all.")) << process->StderrText();
+  process->Signal(SIGHUP);
+  EXPECT_EQ(process->Wait(Patience(60)), 0) << process->StderrText();
   EXPECT_THAT(process->StdoutText(),
               HasSubstr("server ended\nsidecar ended\n"));
 }
@@ -82,6 +104,8 @@ TEST_F(QuickstartTest, SaysWhichProgramDoesNotStartAndLeavesNoneBehind) {
   ASSERT_OK(RunToEnd({BinaryPath("sortition"), "quickstart", folder(),
                       "--write_only", "--free_ports"})
                 .status());
+  // Logs are written all the same.
+  std::filesystem::remove(folder() + "/logs");
   // No directory can be made there.
   std::filesystem::remove(folder() + "/tuples");
   ASSERT_OK(WriteFile(folder() + "/tuples", "x"));
@@ -95,7 +119,7 @@ TEST_F(QuickstartTest, SaysWhichProgramDoesNotStartAndLeavesNoneBehind) {
 }
 
 TEST_F(QuickstartTest, RefusesAFolderOfSomebodyElse) {
-  ASSERT_OK(WriteFile(dir_.Sub("first") + "/mine", "x"));
+  ASSERT_OK(WriteFile(dir_.Sub(kFolder) + "/mine", "x"));
   const auto process = Start();
   EXPECT_EQ(process->Wait(Patience(60)), 1);
   EXPECT_THAT(process->StderrText(), HasSubstr("must be absent, empty"));

@@ -14,8 +14,10 @@ namespace {
 
 // Each case runs in its own process, because a signal that came stays pending.
 
-[[noreturn]] void SignalWakesEveryWaiter(int signal) {
-  BlockShutdownSignals();
+[[noreturn]] void SignalWakesEveryWaiter(int signal,
+                                         Hangup hangup = Hangup::kReload) {
+  ::signal(SIGHUP, SIG_DFL);  // Whoever runs the tests may ignore it.
+  BlockShutdownSignals(hangup);
   if (WaitForShutdown(0)) std::exit(1);  // Before the signal.
   bool woken[2] = {false, false};
   std::thread first([&] { woken[0] = WaitForShutdown(30); });
@@ -26,6 +28,17 @@ namespace {
   // Once true, always true.
   const bool again = WaitForShutdown(0) && WaitForShutdown(-1);
   std::exit(woken[0] && woken[1] && again ? 0 : 2);
+}
+
+[[noreturn]] void HangupIsNoEnd(Hangup hangup) {
+  BlockShutdownSignals(hangup);
+  ::kill(::getpid(), SIGHUP);
+  std::exit(WaitForShutdown(0) ? 1 : 0);
+}
+
+[[noreturn]] void NohupIsKept() {
+  ::signal(SIGHUP, SIG_IGN);
+  HangupIsNoEnd(Hangup::kEnd);
 }
 
 [[noreturn]] void TimesOut() {
@@ -51,6 +64,13 @@ TEST(ShutdownTest, SigtermWakesEveryWaiter) {
 
 TEST(ShutdownTest, SigintWakesEveryWaiter) {
   EXPECT_EXIT(SignalWakesEveryWaiter(SIGINT), testing::ExitedWithCode(0), "");
+}
+
+TEST(ShutdownTest, SighupEndsProgramsOfATerminalOnly) {
+  EXPECT_EXIT(SignalWakesEveryWaiter(SIGHUP, Hangup::kEnd),
+              testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(HangupIsNoEnd(Hangup::kReload), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(NohupIsKept(), testing::ExitedWithCode(0), "");
 }
 
 TEST(ShutdownTest, ReturnsFalseAfterTheTimeout) {

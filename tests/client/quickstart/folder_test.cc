@@ -3,7 +3,10 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -88,6 +91,54 @@ TEST_F(FolderTest, KnowsItsOwn) {
   EXPECT_EQ(*LookAtFolder(plan.dir), FolderState::kEmpty);
   ASSERT_OK(WriteFolder(plan));
   EXPECT_EQ(*LookAtFolder(plan.dir), FolderState::kOwn);
+  EXPECT_FALSE(WriteFolder(plan).ok());
+}
+
+// It may be the current directory of a shell, a mount, or a link.
+TEST_F(FolderTest, AnEmptyFolderStaysTheSameOne) {
+  ASSERT_EQ(mkdir((dir_ / "real").c_str(), 0700), 0);
+  std::filesystem::create_symlink("real", dir_ / "link");
+  struct stat before = {};
+  struct stat after = {};
+  ASSERT_EQ(stat((dir_ / "real").c_str(), &before), 0);
+  ASSERT_OK(WriteFolder(Plan("link")));
+  ASSERT_EQ(stat((dir_ / "real").c_str(), &after), 0);
+  EXPECT_EQ(after.st_ino, before.st_ino);
+  EXPECT_EQ(after.st_mode, before.st_mode);
+  EXPECT_EQ(*LookAtFolder(dir_ / "real"), FolderState::kOwn);
+  EXPECT_THAT(Names(), testing::ElementsAre("link", "real"));
+}
+
+TEST_F(FolderTest, NothingIsLeftWhereItCannotBeWritten) {
+  std::filesystem::create_directory(dir_ / "empty");
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  // Directories and empty files can be made, and nothing else.
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  const absl::Status to_empty = WriteFolder(Plan("empty"));
+  const absl::Status to_absent = WriteFolder(Plan("absent"));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, handler);
+  EXPECT_THAT(to_empty.message(), HasSubstr("/empty/server.textproto"));
+  EXPECT_THAT(to_absent.message(), HasSubstr("/absent/server.textproto"));
+  EXPECT_EQ(*LookAtFolder(dir_ / "empty"), FolderState::kEmpty);
+  EXPECT_THAT(Names(), testing::ElementsAre("empty"));
+}
+
+TEST_F(FolderTest, OneAtATimeMayRunIt) {
+  const QuickstartPlan plan = Plan("a");
+  EXPECT_EQ(LockFolder(plan.dir).status().code(), absl::StatusCode::kNotFound);
+  ASSERT_OK(WriteFolder(plan));
+  ASSERT_OK_AND_ASSIGN(const int first, LockFolder(plan.dir));
+  EXPECT_THAT(LockFolder(plan.dir).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("/a runs already")));
+  close(first);
+  ASSERT_OK_AND_ASSIGN(const int second, LockFolder(plan.dir));
+  close(second);
 }
 
 TEST_F(FolderTest, LeavesFoldersOfOthersAlone) {

@@ -162,6 +162,15 @@ TEST(TopTextTest, NoTextIsWiderThanTheScreenOrHasControlCharacters) {
   }
 }
 
+TEST(TopTextTest, ANarrowScreenCutsTheLines) {
+  const std::vector<std::string> lines = TopLines(ViewOf(kStatus), false, 30);
+  EXPECT_THAT(lines, testing::Contains("* answers               7 ser~"));
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 30u) << line;
+  // The text itself has 80 columns, whatever the screen has.
+  EXPECT_EQ(TopLines(ViewOf(kStatus), false, 300),
+            TopLines(ViewOf(kStatus), false));
+}
+
 TEST(TopTextTest, ColoursAreOnlyWhereTheyAreWanted) {
   const TopView view = ViewOf(kStatus);
   EXPECT_THAT(Text(view), Not(HasSubstr("\x1b")));
