@@ -118,8 +118,7 @@ absl::StatusOr<EvaluateReport> EvaluateOrders(const EvaluateOptions& options) {
   uint64_t num_queries = 0;
   uint64_t num_candidates = 0;
   for (const std::string& file : FilesOf(options)) {
-    ASSIGN_OR_RETURN(LabelledQueries data,
-                     ReadQueries(file, scorer->schema()));
+    ASSIGN_OR_RETURN(LabelledQueries data, ReadQueries(file, scorer->schema()));
     size_t of_file = 0;
     for (LabelledQuery& query : data.queries) {
       CutRelevances(options.relevance_cut(), query.relevances);

@@ -153,6 +153,11 @@ OpeEstimate MakeEstimate(const EstimateStyle& style, const EstimateTask& task,
   return estimate;
 }
 
+OpeEstimate MakeGrouped(EstimateStyle style, const EstimateTask& task) {
+  style.largest_group = std::nullopt;
+  return MakeEstimate(style, task, IntervalKind::kStudent);
+}
+
 OpeEstimate MakeAnswer(const EstimateStyle& style, const EstimateTask& task,
                        bool is_log) {
   OpeEstimate answer = MakeEstimate(style, task, std::nullopt);

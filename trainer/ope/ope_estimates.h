@@ -54,6 +54,11 @@ config::v1::OpeEstimate MakeEstimate(const EstimateStyle& style,
                                      const EstimateTask& task,
                                      std::optional<IntervalKind> kind);
 
+// Returns the estimate with Student's interval, over groups of neighbours
+// instead of units.
+config::v1::OpeEstimate MakeGrouped(EstimateStyle style,
+                                    const EstimateTask& task);
+
 // Returns the estimate with the style's intervals. If the policy is the one
 // that logged, all weights are 1, and its gain over the log is 0 for certain:
 // there is nothing to bet on.

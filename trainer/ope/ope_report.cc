@@ -185,13 +185,9 @@ class Reporter {
     }
     AddOverlap(k, judged, policy);
     AddMoreRewards(task_, k, policy);
-    // These are groups of neighbours, not of units.
-    EstimateStyle neighbours = task_.style;
-    neighbours.largest_group = std::nullopt;
-    *policy->mutable_grouped() = MakeEstimate(
-        neighbours,
-        {.sums = task_.judgement.grouped(), .policy = k, .estimator = chosen},
-        IntervalKind::kStudent);
+    *policy->mutable_grouped() = MakeGrouped(
+        task_.style,
+        {.sums = task_.judgement.grouped(), .policy = k, .estimator = chosen});
     policy->set_without_probabilities(task_.policies.unknown_of()[k]);
     const uint64_t needed = AddPlans(k, *policy);
     policy->set_verdict(
