@@ -82,6 +82,7 @@ class LeftLogTrainTest : public TrainFixture {
     options_.set_force(true);
     options_.mutable_poem()->set_objective(PoemOptions::SELF_NORMALISED);
     options_.mutable_poem()->set_optimiser(PoemOptions::BATCH);
+    options_.mutable_poem()->set_start(PoemOptions::ZERO);
   }
 };
 
