@@ -57,7 +57,9 @@ class WeightedTerms : public TupleTerms {
   void Prefetch(std::span<const uint32_t> tuples) const override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;
-  std::optional<EntryGroups> Entries(std::span<const uint32_t> tuples) override;
+  std::optional<EntryGroups> gradient_entries() override {
+    return model_ == nullptr ? policy_->gradient_entries() : std::nullopt;
+  }
 
  private:
   WeightedTerms(TuplePolicy* policy, TermFunction function, LossModel* model)

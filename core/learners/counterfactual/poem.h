@@ -26,8 +26,6 @@
 //  - The g of AdaGrad's j = g / √h is the gradient of all of G. Line 24 adds
 //    2μw, unscaled, to a direction made from ∇ū alone. With one scale for all
 //    terms, steps end at a stationary point of the objective.
-//  - The penalty moves a parameter that a batch does not read when the next one
-//    reads it (AdaGrad::CatchUp()): by as much, within 1e-8.
 //  - Progressive validation compares epochs by the objective made from each uᵢ
 //    as it was before the step that used it. `patience` epochs without a new
 //    best end the run, and the parameters of the best epoch are returned, or
@@ -85,12 +83,7 @@ absl::StatusOr<PoemResult> TrainPoemOnTerms(TupleTerms* terms,
                                             const PoemRun& run);
 
 // Writes the order, a permutation of 0 … n - 1, in which an epoch (counted from
-// 1) of a run with `seed` visits the tuples. All permutations are equally
-// likely up to 65,536 tuples. Of more, blocks of 16 neighbours are shuffled,
-// and then the tuples of each 2,048 (128 blocks): time per tuple would grow
-// with their number if every tuple came from anywhere in memory. If neighbours
-// have a correlation ρ, the mean over a mini-batch of 100 has 1 + 0.73 ρ times
-// the variance.
+// 1) of a run with `seed` visits the tuples.
 void ShuffleTuples(uint64_t seed, uint32_t epoch, std::span<uint32_t> order);
 
 // Returns the default of PoemOptions.clip, M: the ratio of the 90th to the 10th
