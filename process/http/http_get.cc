@@ -35,13 +35,13 @@ absl::Status Failure(absl::string_view what, int error) {
 // Waits until the socket can be read or written.
 absl::Status Await(int fd, short events, Clock::time_point end) {
   while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        end - Clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
     if (left.count() <= 0) {
       return absl::DeadlineExceededError("no whole answer in time");
     }
     pollfd wait = {fd, events, 0};
-    const int ready = ::poll(&wait, 1, static_cast<int>(left.count()) + 1);
+    const int ready = ::poll(&wait, 1, static_cast<int>(left.count()));
     if (ready > 0) return absl::OkStatus();
     if (ready < 0 && errno != EINTR) return Failure("cannot wait", errno);
   }

@@ -62,7 +62,8 @@ class CheckConfigTest : public testing::Test {
     const std::string data = "--data=" + data_;
     if (command == "train") return {store, tuples};
     if (command == "evaluate" || command == "fit") return {store, data};
-    if (command == "publish") return {store, "--reason=why", "--version=1"};
+    if (command == "publish")
+      return {store, "--reason=why", "--from_version=1"};
     if (command == "describe" || command == "prune") return {store};
     if (command == "cluster") return {tuples};
     if (command == "convert") return {data, "--output=" + dir_.path() + "/new"};
@@ -126,7 +127,9 @@ TEST_F(CheckConfigTest, NamesAllThatIsWrongAndMakesNothing) {
 }
 
 TEST_F(CheckConfigTest, WrongOptionsAreAFinding) {
-  EXPECT_EQ(Run({"train", "--check_config", "--confidence=2"}), kExitUsage);
+  EXPECT_EQ(Run({"train", "--check_config", "--tuples=" + tuples_,
+                 "--model_store=" + store_, "--confidence=2"}),
+            kExitUsage);
   EXPECT_THAT(out_, HasSubstr("[0.5, 0.9999]"));
   EXPECT_THAT(error_, IsEmpty());
   EXPECT_EQ(Run({"train", "--check_config", "--confidenze=0.9"}), kExitUsage);
