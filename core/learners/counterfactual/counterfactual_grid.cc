@@ -56,7 +56,8 @@ struct Validation {
   double effective_sample_size = 0;
   bool moved = false;  // Chooses otherwise than what logged.
   MeanWeight weight;
-  bool leaves_log = false;  // SELF_NORMALISED only.
+  bool misses_support = false;
+  bool leaves_log = false;  // The same; SELF_NORMALISED only.
 };
 
 // Whether a policy chooses otherwise than the one that logged. Logs round
@@ -70,10 +71,9 @@ bool Moved(std::span<const double> log_weights) {
 
 MeanWeight MeanWeightOf(std::span<const double> log_weights,
                         std::span<const double> counts) {
-  constexpr double kMaxLogWeight = 300;  // Keeps squares finite.
   Moments weights;
   for (size_t i = 0; i < log_weights.size(); ++i) {
-    weights.Add(std::exp(std::fmin(log_weights[i], kMaxLogWeight)),
+    weights.Add(std::exp(std::fmin(log_weights[i], 300)),
                 counts.empty() ? 1 : counts[i]);
   }
   return {weights.mean(), std::sqrt(weights.variance() / weights.total())};
@@ -192,6 +192,7 @@ absl::StatusOr<Validation> Validate(const GridTask& task,
   const OffPolicyEstimates estimates =
       estimator.Estimate(1 - (1 - task.confidence) / kNumEvaluationClips);
   const MeanWeight weight = MeanWeightOf(log_weights, counts);
+  const bool misses_support = MissesSupport(weight, size, 1);
   return Validation{
       .reward = {estimates.unclipped_ips, estimates.ips.lower,
                  estimates.ips.upper},
@@ -201,8 +202,9 @@ absl::StatusOr<Validation> Validate(const GridTask& task,
       .effective_sample_size = estimates.effective_sample_size,
       .moved = Moved(log_weights),
       .weight = weight,
-      .leaves_log = task.options.objective() == PoemOptions::SELF_NORMALISED &&
-                    MissesSupport(weight, size, 1)};
+      .misses_support = misses_support,
+      .leaves_log = misses_support &&
+                    task.options.objective() == PoemOptions::SELF_NORMALISED};
 }
 
 uint32_t MaxRounds(const PoemOptions& options) {
@@ -322,6 +324,11 @@ bool IsBetter(const Validation& one, const Validation& other) {
   return one.lower > other.lower;
 }
 
+bool IsBetterThanParent(const Validation& one, const Validation& parent) {
+  return (parent.misses_support || !one.misses_support) &&
+         one.estimate > parent.estimate;
+}
+
 absl::StatusOr<GridOutcome> TrainPoints(const GridTask& task) {
   ASSIGN_OR_RETURN(const Grid grid, MakeGrid(task));
   std::vector<PointResult> results = TrainAll(grid);
@@ -350,8 +357,7 @@ absl::StatusOr<GridOutcome> TrainPoints(const GridTask& task) {
   // Whether what is estimated is certain is for the gate to say, whose bound is
   // tighter. The parent is the first point.
   if (!grid.points[0].is_trained && results[0].status.ok() &&
-      !(results[*chosen].validation.estimate >
-        results[0].validation.estimate)) {
+      !IsBetterThanParent(results[*chosen].validation, results[0].validation)) {
     chosen = 0;
     outcome.keeps_parent = true;
   }

@@ -91,8 +91,9 @@ model::v1::Evaluation::GridPoint InRewardUnits(
 // Trains every point on the training tuples. Chooses the one whose improvement
 // in validation has the highest lower confidence bound, among those that choose
 // otherwise than what logged if there are any; ties go to the first.
-// If its self-normalised estimate is not above the parent's, keeps the parent:
-// nothing is chosen that is estimated to be worse than doing nothing.
+// If its self-normalised estimate is not above the parent's, or its mean weight
+// says that most of what it does was never logged (MissesSupport), keeps the
+// parent: nothing is chosen that is estimated to be worse than doing nothing.
 // The unbiased estimate of eq. 1, which is reported too, can be dominated by a
 // few huge weights.
 // Where exploration is rare, SELF_NORMALISED can leave the log: only ratios of
