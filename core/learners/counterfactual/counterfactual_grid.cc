@@ -324,12 +324,8 @@ bool IsBetter(const Validation& one, const Validation& other) {
   return one.lower > other.lower;
 }
 
-bool IsBetterThanParent(const Validation& one, const Validation& parent) {
-  return (parent.misses_support || !one.misses_support) &&
-         one.estimate > parent.estimate;
-}
-
-absl::StatusOr<GridOutcome> TrainPoints(const GridTask& task) {
+// `stays`: nothing that the log does not support replaces the parent.
+absl::StatusOr<GridOutcome> TrainPoints(const GridTask& task, bool stays) {
   ASSIGN_OR_RETURN(const Grid grid, MakeGrid(task));
   std::vector<PointResult> results = TrainAll(grid);
   GridOutcome outcome{.clip = grid.clip};
@@ -357,7 +353,9 @@ absl::StatusOr<GridOutcome> TrainPoints(const GridTask& task) {
   // Whether what is estimated is certain is for the gate to say, whose bound is
   // tighter. The parent is the first point.
   if (!grid.points[0].is_trained && results[0].status.ok() &&
-      !IsBetterThanParent(results[*chosen].validation, results[0].validation)) {
+      ((stays && results[*chosen].validation.misses_support) ||
+       !(results[*chosen].validation.estimate >
+         results[0].validation.estimate))) {
     chosen = 0;
     outcome.keeps_parent = true;
   }
@@ -381,13 +379,13 @@ Evaluation::GridPoint InRewardUnits(Evaluation::GridPoint point,
 }
 
 absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
-  ASSIGN_OR_RETURN(GridOutcome outcome, TrainPoints(task));
+  ASSIGN_OR_RETURN(GridOutcome outcome, TrainPoints(task, false));
   if (!outcome.left_log.has_value()) return outcome;
   GridTask instead = task;
   instead.options.set_objective(PoemOptions::CRM);
   instead.options.clear_lambda();
   instead.options.clear_lambda_factor();
-  ASSIGN_OR_RETURN(GridOutcome kept, TrainPoints(instead));
+  ASSIGN_OR_RETURN(GridOutcome kept, TrainPoints(instead, true));
   kept.left_log = outcome.left_log;
   for (Evaluation::GridPoint& point : outcome.points) {
     if (point.termination() == kNotTrained) continue;

@@ -91,15 +91,15 @@ model::v1::Evaluation::GridPoint InRewardUnits(
 // Trains every point on the training tuples. Chooses the one whose improvement
 // in validation has the highest lower confidence bound, among those that choose
 // otherwise than what logged if there are any; ties go to the first.
-// If its self-normalised estimate is not above the parent's, or its mean weight
-// says that most of what it does was never logged (MissesSupport), keeps the
-// parent: nothing is chosen that is estimated to be worse than doing nothing.
+// If its self-normalised estimate is not above the parent's, keeps the parent:
+// nothing is chosen that is estimated to be worse than doing nothing.
 // The unbiased estimate of eq. 1, which is reported too, can be dominated by a
 // few huge weights.
 // Where exploration is rare, SELF_NORMALISED can leave the log: only ratios of
 // weights count, so that doing what was never logged costs nothing. A point
 // whose mean weight in validation says so (MissesSupport) is chosen only if all
-// do, and then the grid is trained again with CRM and its default λ; what was
+// do, and then the grid is trained again with CRM and its default λ, where the
+// parent is kept if the log does not support the best point either; what was
 // given up follows in the list of points. The result does not depend on the
 // number of threads. A point that diverges stays in the list as "diverged";
 // Internal if all that are trained diverge. InvalidArgument if the options
