@@ -152,7 +152,7 @@ echo "$*" >>{self.calls}
     def test_sigterm_ends_what_it_runs(self) -> None:
         # Says that it has begun, and that it was told to end.
         (self.folder / "behave").write_text(
-            f"trap 'echo ended >>{self.calls}; exit 0' TERM\n"
+            f"trap 'kill $!; echo ended >>{self.calls}; exit 0' TERM\n"
             f"echo begun >>{self.calls}\nsleep 3600 & wait\n"
         )
         process = self.learn()
@@ -163,7 +163,7 @@ echo "$*" >>{self.calls}
     def test_asks_again_where_a_signal_was_lost(self) -> None:
         # Hears the second signal only, as a child does that the first one met before its exec.
         (self.folder / "behave").write_text(
-            f"trap 'lost=$(( ${{lost:-0}} + 1 )); [ $lost -lt 2 ] || exit 0' TERM\n"
+            f"trap 'lost=$(( ${{lost:-0}} + 1 )); [ $lost -lt 2 ] || {{ kill $!; exit 0; }}' TERM\n"
             f"echo begun >>{self.calls}\nsleep 3600 & while true; do wait; done\n"
         )
         process = self.learn()
