@@ -16,7 +16,7 @@ function(sortition_package component package)
   set(components ${components} ${component} PARENT_SCOPE)
   sortition_make_changelog(${package})
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package} PARENT_SCOPE)
-  set(CPACK_COMPONENT_${upper}_DESCRIPTION 
+  set(CPACK_COMPONENT_${upper}_DESCRIPTION
     "${arg_SUMMARY}\n${package} ${arg_TEXT}\n\n${what_it_is}" PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${arg_SECTION} PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_PACKAGE_RECOMMENDS "${arg_RECOMMENDS}" PARENT_SCOPE)
