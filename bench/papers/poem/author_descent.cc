@@ -17,10 +17,9 @@ namespace {
 constexpr size_t kBatchSize = 100;
 constexpr uint32_t kBatchesCompared = 50;
 constexpr uint32_t kPatience = 5;
-constexpr uint32_t kMostBatches = 1000;
 constexpr double kTolerance = 1e-6;
 
-// What multiplies the scaled gradient: A, and 2 B for the batch's ū.
+// A and 2 B of algorithm 1, by which gradients are multiplied.
 struct Factors {
   double linear = 1;
   double quadratic = 0;
@@ -50,14 +49,17 @@ class Descent {
     const Factors factors = FactorsHere();
     const std::span<const uint32_t> order(order_);
     const auto first_epoch = static_cast<uint32_t>(order.size() / kBatchSize);
-    const uint32_t most = std::max(2 * first_epoch, kMostBatches);
+    const uint32_t most = std::max(2 * first_epoch, run_.most_batches);
     for (size_t begin = 0; begin < order.size(); begin += kBatchSize) {
       if (++batches_ >= most) return false;
       const double loss = BatchGradient(
-          order.subspan(begin, std::min(kBatchSize, order.size() - begin)));
+          order.subspan(begin, std::min(kBatchSize, order.size() - begin)),
+          run_.scales_majoriser ? factors : Factors());
       history_.array() += gradient_.array().square();
-      gradient_.array() *=
-          (factors.linear + factors.quadratic * loss) / history_.array().sqrt();
+      gradient_.array() /= history_.array().sqrt();
+      if (!run_.scales_majoriser) {
+        gradient_ *= factors.linear + factors.quadratic * loss;
+      }
       const bool is_late = batches_ >= first_epoch;
       if (is_late && gradient_.norm() <= 2 * kTolerance) return false;
       sum_ += loss;
@@ -89,14 +91,20 @@ class Descent {
             2 * run_.lambda * majoriser.quadratic / std::sqrt(n)};
   }
 
-  // Sets gradient_ to ḡ and returns ū, in [-q, 0]; for Factors ū is in [-1, 0].
-  double BatchGradient(std::span<const uint32_t> batch) {
+  // Sets gradient_ to the batch mean of (A + 2 B n u) ∇u, in units of labels,
+  // and returns ū, which is in [-1, 0], like the losses of Factors.
+  double BatchGradient(std::span<const uint32_t> batch,
+                       const Factors& factors) {
     values_.resize(batch.size());
     terms_->Values(parameters_, batch, values_);
     double sum = 0;
     for (const double value : values_) sum += value;
     const double size = static_cast<double>(batch.size());
-    std::fill(values_.begin(), values_.end(), run_.loss_factor / size);
+    const double n = static_cast<double>(order_.size());
+    for (double& value : values_) {
+      value = (factors.linear + factors.quadratic * n * value) *
+              run_.loss_factor / size;
+    }
     gradient_.setZero();
     terms_->AddGradient(values_, &gradient_);
     return sum / size;

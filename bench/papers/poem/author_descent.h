@@ -7,7 +7,8 @@
 //  - The step is η (A + 2 B ū) j, j = ḡ / √h, where h adds up the squares of ḡ,
 //    the batch mean of ∇u. A = 1 - λ √n ū / ((n-1) √V) grows with λ: for small
 //    gradients the variance penalty is a factor of the step, and B ū, smaller
-//    by a factor of n, does nothing.
+//    by a factor of n, does nothing. `scales_majoriser` is for the update of
+//    sec. 5.3 instead: j is made from the batch mean of (A + 2 B n u) ∇u.
 //  - The clip M is at least e and has no upper limit.
 //  - Every 50 batches their mean loss is compared with the lowest so far; five
 //    comparisons without a lower one, after the first epoch, end the run at the
@@ -25,7 +26,10 @@ struct AuthorDescent {
   double lambda = 0;       // λ
   double loss_factor = 1;  // q
   double step = 1;         // η
-  uint64_t seed = 1;       // Seed of the shuffles.
+  bool scales_majoriser = false;
+  // Or as many as two epochs have, if that is more.
+  uint32_t most_batches = 1000;
+  uint64_t seed = 1;  // Seed of the shuffles.
 };
 
 // Descends from w = 0.

@@ -24,8 +24,9 @@ ABSL_FLAG(std::string, name, "",
           "scene, yeast, tmc or lyrl: the data set whose published figures are "
           "printed beside ours; empty: from the file name of --train");
 ABSL_FLAG(std::vector<std::string>, parts,
-          std::vector<std::string>({"paper", "steps", "newer"}),
-          "paper: the methods of the paper; steps: IPS(S) and POEM(S) with "
+          std::vector<std::string>({"paper", "variants", "steps", "newer"}),
+          "paper: the methods of the paper; variants: POEM(S) with the update "
+          "of sec. 5.3, and short descents; steps: IPS(S) and POEM(S) with "
           "equal grids of step sizes; newer: objectives since 2015");
 ABSL_FLAG(std::vector<std::string>, protocols,
           std::vector<std::string>({"text", "authors", "best"}),
@@ -74,6 +75,10 @@ absl::Status AddPart(const std::string& part, std::vector<Method>* methods) {
       }
     }
     methods->push_back(PoemNearParent());
+  } else if (part == "variants") {
+    for (Method& method : AuthorVariants()) {
+      methods->push_back(std::move(method));
+    }
   } else if (part == "steps") {
     for (const auto protocol : {Protocol::kAuthors, Protocol::kBest}) {
       methods->push_back(WithSteps(Ips(protocol, PoemOptions::STOCHASTIC)));
@@ -82,8 +87,8 @@ absl::Status AddPart(const std::string& part, std::vector<Method>* methods) {
   } else if (part == "newer") {
     for (Method& method : NewerMethods()) methods->push_back(std::move(method));
   } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("parts has '", part, "', must be paper, steps or newer"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "parts has '", part, "', must be paper, variants, steps or newer"));
   }
   return absl::OkStatus();
 }

@@ -26,9 +26,9 @@ double RuleClip(const Method& method, const TuplePolicy& policy) {
                                             : AuthorClip(policy);
 }
 
-Method Make(std::string name, Protocol protocol,
+Method Make(const std::string& name, Protocol protocol,
             PoemOptions::Objective objective, Optimiser optimiser) {
-  Method method{.name = std::move(name), .protocol = protocol};
+  Method method{.name = name, .published = name, .protocol = protocol};
   method.options.set_objective(objective);
   method.options.set_optimiser(optimiser);
   method.options.set_scale_losses(false);
@@ -162,7 +162,9 @@ class Search {
           {.clip = run.clip,
            .lambda = run.lambda,
            .loss_factor = static_cast<double>(log_->contexts().num_labels),
-           .step = run.options.adagrad().step_size()});
+           .step = run.options.adagrad().step_size(),
+           .scales_majoriser = method_.scales_majoriser,
+           .most_batches = method_.most_batches});
     }
     std::unique_ptr<GridRisk> risk;
     if (method_.weights != Weights::kPlain) {
@@ -228,14 +230,30 @@ Method Poem(Protocol protocol, Optimiser optimiser) {
 
 Method WithSteps(Method method) {
   method.name += " steps";
+  method.published.clear();
   method.steps = {0.3, 1, 3, 10, 30};
   method.clip_factors = {1};
   return method;
 }
 
+std::vector<Method> AuthorVariants() {
+  constexpr uint32_t kFewBatches = 250;
+  Method printed = Poem(Protocol::kAuthors, PoemOptions::STOCHASTIC);
+  printed.name += " sec. 5.3";
+  printed.scales_majoriser = true;
+  Method short_ips = Ips(Protocol::kAuthors, PoemOptions::STOCHASTIC);
+  Method short_poem = Poem(Protocol::kAuthors, PoemOptions::STOCHASTIC);
+  for (Method* method : {&short_ips, &short_poem}) {
+    method->name += " short";
+    method->most_batches = kFewBatches;
+  }
+  return {printed, short_ips, short_poem};
+}
+
 Method PoemNearParent() {
   Method method = Poem(Protocol::kBest, PoemOptions::STOCHASTIC);
   method.name = "POEM(S) near h0";
+  method.published.clear();
   method.options.set_penalty(PoemOptions::PROXIMAL);
   method.options.clear_lambda_factor();
   for (const double c : {0.0, 1e-2, 0.1, 1.0}) {

@@ -31,7 +31,8 @@ enum class Criterion {
 };
 
 struct Method {
-  std::string name;  // The row of the table.
+  std::string name;            // The row of the table.
+  std::string published = {};  // The paper's row; empty if it has none.
   Protocol protocol = Protocol::kText;
   // Objective, optimiser and, unless they are the defaults, lambda_factor,
   // penalty, l2 and prior_decisions.
@@ -39,6 +40,9 @@ struct Method {
   Criterion criterion = Criterion::kUnbiased;
   std::vector<double> clip_factors = {1};  // Of the rule's M; a grid.
   std::vector<double> steps = {1};         // η; a grid.
+  // AuthorDescent.scales_majoriser and .most_batches.
+  bool scales_majoriser = false;
+  uint32_t most_batches = 1000;
   Weights weights = Weights::kPlain;
   std::vector<double> smoothing = {0};  // β, or γ as a quantile of p; a grid.
   bool from_zero = true;
@@ -51,6 +55,9 @@ Method Ips(Protocol protocol, Optimiser optimiser);
 Method Poem(Protocol protocol, Optimiser optimiser);
 // Adds a grid of step sizes.
 Method WithSteps(Method method);
+// Returns IPS(S) and POEM(S) by the authors' protocol, but for one thing: the
+// update is that of the paper's sec. 5.3, or descents end after 250 batches.
+std::vector<Method> AuthorVariants();
 // Returns POEM(S) with starts at w = 0 and at h0, h0 in the grid, and a penalty
 // on the distance from h0.
 Method PoemNearParent();

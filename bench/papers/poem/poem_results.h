@@ -19,6 +19,7 @@ struct Losses {
 
 struct MethodLosses {
   std::string name;
+  std::string published = {};  // Method.published
   Protocol protocol = Protocol::kText;
   Losses losses = {};
   std::vector<double> mean_weights = {};
@@ -44,7 +45,8 @@ std::string FormatTable(const std::string& data, const Results& results);
 std::string FormatPairedTests(const Results& results);
 
 // Returns the targets of the replication. By the authors' protocol each loss is
-// at most the paper's plus a standard error of our mean (theirs is not known);
+// at most the paper's plus a standard error of the difference; the paper's ten
+// runs, whose errors it does not give, are taken to vary as ours do.
 // POEM(S) is better than IPS(S) with the paper's step and with a grid of steps
 // for both; ours at best is not worse than by the authors' protocol by more
 // than a standard error of the difference in the same runs. Empty for data that

@@ -73,8 +73,9 @@ absl::StatusOr<Results> RunAll(const LabelData& data,
 
   Results results{.runs = repetition.runs};
   for (const Method& method : methods) {
-    results.methods.push_back(
-        {.name = method.name, .protocol = method.protocol});
+    results.methods.push_back({.name = method.name,
+                               .published = method.published,
+                               .protocol = method.protocol});
   }
   for (const Run& run : done) {
     for (size_t k = 0; k < kNumProtocols; ++k) {
