@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -149,10 +150,14 @@ absl::StatusOr<RankingChoices> ChooseRankings(
   const auto run = [&](size_t i) -> absl::Status {
     const size_t m = i / kNumFolds;
     const size_t f = i % kNumFolds;
-    return RunFold(methods[m], data.folds[f], &choices.single[m].folds[f],
-                   averaged ? &choices.averaged[m].folds[f] : nullptr);
+    RETURN_IF_ERROR(
+        RunFold(methods[m], data.folds[f], &choices.single[m].folds[f],
+                averaged ? &choices.averaged[m].folds[f] : nullptr));
+    std::fprintf(stderr, ".");
+    return absl::OkStatus();
   };
   RETURN_IF_ERROR(RunInParallel(methods.size() * kNumFolds, num_threads, run));
+  std::fprintf(stderr, "\n");
   AddChosenGame(&choices.single);
   if (averaged) AddChosenGame(&choices.averaged);
   return choices;
