@@ -76,7 +76,8 @@ absl::Status AddPart(const std::string& part, std::vector<Method>* methods) {
     }
     methods->push_back(PoemNearParent());
   } else if (part == "variants") {
-    for (Method& method : AuthorVariants()) {
+    methods->push_back(PoemOfSection53());
+    for (Method& method : ShortDescents()) {
       methods->push_back(std::move(method));
     }
   } else if (part == "steps") {
@@ -84,6 +85,7 @@ absl::Status AddPart(const std::string& part, std::vector<Method>* methods) {
       methods->push_back(WithSteps(Ips(protocol, PoemOptions::STOCHASTIC)));
       methods->push_back(WithSteps(Poem(protocol, PoemOptions::STOCHASTIC)));
     }
+    methods->push_back(WithSteps(PoemOfSection53()));
   } else if (part == "newer") {
     for (Method& method : NewerMethods()) methods->push_back(std::move(method));
   } else {

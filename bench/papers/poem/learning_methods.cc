@@ -236,18 +236,22 @@ Method WithSteps(Method method) {
   return method;
 }
 
-std::vector<Method> AuthorVariants() {
+Method PoemOfSection53() {
+  Method method = Poem(Protocol::kAuthors, PoemOptions::STOCHASTIC);
+  method.name += " sec. 5.3";
+  method.scales_majoriser = true;
+  return method;
+}
+
+std::vector<Method> ShortDescents() {
   constexpr uint32_t kFewBatches = 250;
-  Method printed = Poem(Protocol::kAuthors, PoemOptions::STOCHASTIC);
-  printed.name += " sec. 5.3";
-  printed.scales_majoriser = true;
   Method short_ips = Ips(Protocol::kAuthors, PoemOptions::STOCHASTIC);
   Method short_poem = Poem(Protocol::kAuthors, PoemOptions::STOCHASTIC);
   for (Method* method : {&short_ips, &short_poem}) {
     method->name += " short";
     method->most_batches = kFewBatches;
   }
-  return {printed, short_ips, short_poem};
+  return {short_ips, short_poem};
 }
 
 Method PoemNearParent() {

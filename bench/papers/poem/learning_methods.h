@@ -55,9 +55,11 @@ Method Ips(Protocol protocol, Optimiser optimiser);
 Method Poem(Protocol protocol, Optimiser optimiser);
 // Adds a grid of step sizes.
 Method WithSteps(Method method);
-// Returns IPS(S) and POEM(S) by the authors' protocol, but for one thing: the
-// update is that of the paper's sec. 5.3, or descents end after 250 batches.
-std::vector<Method> AuthorVariants();
+// Return methods by the authors' protocol but for one thing: POEM(S) with the
+// update of the paper's sec. 5.3; IPS(S) and POEM(S) that end after 250
+// batches.
+Method PoemOfSection53();
+std::vector<Method> ShortDescents();
 // Returns POEM(S) with starts at w = 0 and at h0, h0 in the grid, and a penalty
 // on the distance from h0.
 Method PoemNearParent();
