@@ -57,6 +57,17 @@ uint32_t MaxRelevance(std::span<const LabelledItems> queries) {
   return most;
 }
 
+// Returns a query that measures accept, if there is one.
+std::span<const LabelledItems> OneWithRelevance(
+    std::span<const LabelledItems> queries) {
+  const auto found =
+      std::ranges::find_if(queries, [](const LabelledItems& query) {
+        return *std::ranges::max_element(query.relevances) > 0;
+      });
+  const auto first = static_cast<size_t>(found - queries.begin());
+  return queries.subspan(first < queries.size() ? first : 0, 1);
+}
+
 // Trains games of all candidates of a query (`size` 0), or of `size` of them.
 absl::StatusOr<Rankers> TrainGames(std::span<const LabelledItems> train,
                                    GameOptions options, size_t size) {
@@ -67,8 +78,9 @@ absl::StatusOr<Rankers> TrainGames(std::span<const LabelledItems> train,
   if (size > 0) subsets.emplace(train, size, kSubsetsOfQuery, kSubsetSeed);
   const auto games = subsets.has_value() ? subsets->views() : train;
   // The point that the path chooses is ignored: all points are judged alike.
-  ASSIGN_OR_RETURN(const GamePath path,
-                   TrainGamePath(games, games.first(1), options, SerialFor));
+  ASSIGN_OR_RETURN(
+      const GamePath path,
+      TrainGamePath(games, OneWithRelevance(games), options, SerialFor));
   Rankers rankers;
   for (size_t p = 0; p < cs.size(); ++p) {
     const GameResult& result = path.points[p].result;
