@@ -49,9 +49,7 @@ def main() -> int:
                 known = flags_of(folders[name]) | shared
                 unknown = sorted(set(FLAG.findall(rest)) - known)
                 errors += [f"{where}: there is no --{flag}" for flag in unknown]
-    listing = subprocess.run(
-        [sources / "dev", "bench"], capture_output=True, text=True, check=True
-    )
+    listing = subprocess.run([sources / "dev", "bench"], capture_output=True, text=True, check=True)
     for name in folders:
         if not re.search(rf"^  {name} +\S", listing.stdout, re.MULTILINE):
             errors.append(f"./dev bench lists {name} without what it shows: {listing.stderr}")
