@@ -27,14 +27,20 @@ Method Setting(const std::string& name, PoemOptions::Objective objective,
   return method;
 }
 
+double LossOfH0(const Results& results) {
+  return Mean(results.logging[static_cast<size_t>(Protocol::kBest)].expected);
+}
+
+double WayOf(const Results& results) {
+  return LossOfH0(results) - Mean(results.skyline.map);
+}
+
 // By method, the mean share of a set.
 std::vector<double> SharesOf(const Results& results) {
-  const double h0 =
-      Mean(results.logging[static_cast<size_t>(Protocol::kBest)].expected);
-  const double way = h0 - Mean(results.skyline.expected);
   std::vector<double> shares;
   for (const MethodLosses& method : results.methods) {
-    shares.push_back((h0 - Mean(method.losses.expected)) / way);
+    shares.push_back((LossOfH0(results) - Mean(method.losses.expected)) /
+                     WayOf(results));
   }
   return shares;
 }
@@ -46,14 +52,11 @@ size_t LargestOf(std::span<const double> values) {
 
 // Returns that of the difference of two methods' mean shares.
 double ErrorOfDifference(const Results& results, size_t a, size_t b) {
-  const double way =
-      Mean(results.logging[static_cast<size_t>(Protocol::kBest)].expected) -
-      Mean(results.skyline.expected);
   Moments moments;
   for (size_t r = 0; r < results.methods[a].losses.expected.size(); ++r) {
     moments.Add((results.methods[b].losses.expected[r] -
                  results.methods[a].losses.expected[r]) /
-                way);
+                WayOf(results));
   }
   return std::sqrt(moments.variance() / static_cast<double>(moments.count()));
 }

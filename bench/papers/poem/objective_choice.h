@@ -17,10 +17,10 @@ struct SetResults {
   Results results;
 };
 
-// The share of the way from h0's expected loss to that of a supervised learner
-// of all labels: 0 if a method is no better than h0, 1 if it is as good as
-// labels. The table has a row per method, with the mean and the least over
-// sets.
+// The share of the way from h0's expected loss to that of the most probable
+// labels by a supervised learner: 0 if a method is no better than h0, 1 if it
+// is as good as one that knows all right labels. The table has a row per
+// method, with the mean and the least over sets.
 std::string FormatShares(std::span<const SetResults> sets);
 
 // A set that was left out of the choice.
