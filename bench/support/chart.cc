@@ -1,6 +1,8 @@
 #include "bench/support/chart.h"
 
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -40,6 +42,15 @@ std::string Script(const Chart& chart, const std::string& path) {
 }  // namespace
 
 absl::Status RunGnuplot(const std::string& script, const std::string& path) {
+  const std::filesystem::path directory =
+      std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!directory.empty()) std::filesystem::create_directories(directory, error);
+  if (error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot make the directory ", directory.string(),
+                     " of a figure: ", error.message()));
+  }
   std::FILE* pipe = popen("gnuplot", "w");
   if (pipe == nullptr) return absl::InternalError("cannot run gnuplot");
   const bool written =

@@ -21,8 +21,8 @@ struct Chart {
   std::vector<Series> series;
 };
 
-// Writes `chart` to the file `path`. Internal error if gnuplot is missing or
-// fails.
+// Writes `chart` to the file `path` and makes its directory. InvalidArgument if
+// that cannot be made; Internal if gnuplot is missing or fails.
 absl::Status DrawChart(const Chart& chart, const std::string& path);
 
 // Runs a gnuplot script that writes `path`. Errors as DrawChart().

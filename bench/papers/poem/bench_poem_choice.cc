@@ -3,7 +3,6 @@
 // defaults of sortition-trainer rest on.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "bench/papers/poem/poem_figures.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -88,12 +87,6 @@ absl::Status Draw(const Sweep& sweep, const std::string& name,
 absl::Status DrawFigures(const std::string& name, const LabelData& data,
                          const Repetition& repetition, bool all_replays,
                          const std::string& dir) {
-  std::error_code error;
-  std::filesystem::create_directories(dir, error);
-  if (error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("figures is ", dir, ": ", error.message()));
-  }
   for (const Sweep& sweep : Sweeps(all_replays)) {
     RETURN_IF_ERROR(Draw(sweep, name, data, repetition, dir));
   }
