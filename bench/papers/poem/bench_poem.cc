@@ -128,9 +128,8 @@ absl::StatusOr<std::vector<Target>> Run() {
   const Repetition repetition = RepetitionFromFlags();
   if (const std::string figures = absl::GetFlag(FLAGS_figures);
       !figures.empty()) {
-    RETURN_IF_ERROR(DrawFigures(DataName(), data, repetition,
-                                absl::GetFlag(FLAGS_full), figures));
-    return std::vector<Target>();
+    return DrawFigures(DataName(), data, repetition, absl::GetFlag(FLAGS_full),
+                       figures);
   }
   std::vector<Method> methods;
   bool with_skyline = false;

@@ -1,5 +1,6 @@
 #include "bench/papers/poem/poem_figures.h"
 
+#include <cmath>
 #include <cstdio>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "bench/support/chart.h"
 #include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
+#include "core/counterfactual/moments.h"
 
 namespace sortition {
 namespace {
@@ -46,9 +48,23 @@ std::vector<Sweep> Sweeps(bool all_replays) {
   };
 }
 
+// A method is at most a standard error worse than h0 in the same runs.
+Target NotWorseThanH0(const std::string& point, const MethodLosses& method,
+                      const std::vector<double>& h0) {
+  Moments differences;
+  for (size_t r = 0; r < h0.size(); ++r) {
+    differences.Add(method.losses.expected[r] - h0[r]);
+  }
+  return {absl::StrCat(point, ": ", method.name,
+                       " above h0, limit one standard error"),
+          differences.mean(),
+          std::sqrt(differences.variance() /
+                    static_cast<double>(differences.count()))};
+}
+
 absl::Status Draw(const Sweep& sweep, const std::string& name,
                   const LabelData& data, const Repetition& given,
-                  const std::string& dir) {
+                  const std::string& dir, std::vector<Target>* targets) {
   const std::vector<Method> methods = {
       Poem(Protocol::kBest, PoemOptions::STOCHASTIC), PoemNearParent(),
       NormPoem()};
@@ -67,10 +83,11 @@ absl::Status Draw(const Sweep& sweep, const std::string& name,
                      RunAll(data, repetition, methods, false));
     const auto& logging = results.logging[static_cast<size_t>(Protocol::kBest)];
     std::vector<std::vector<double>> values = {logging.expected, logging.map};
+    std::string line = absl::StrFormat("%s %g", sweep.x_label, x);
     for (const MethodLosses& method : results.methods) {
       values.push_back(method.losses.expected);
+      targets->push_back(NotWorseThanH0(line, method, logging.expected));
     }
-    std::string line = absl::StrFormat("%s %g", sweep.x_label, x);
     for (size_t i = 0; i < values.size(); ++i) {
       chart.series[i].y.push_back(Mean(values[i]));
       absl::StrAppendFormat(&line, "%s %s %s", i > 0 ? "," : ":",
@@ -84,13 +101,16 @@ absl::Status Draw(const Sweep& sweep, const std::string& name,
 
 }  // namespace
 
-absl::Status DrawFigures(const std::string& name, const LabelData& data,
-                         const Repetition& repetition, bool all_replays,
-                         const std::string& dir) {
+absl::StatusOr<std::vector<Target>> DrawFigures(const std::string& name,
+                                                const LabelData& data,
+                                                const Repetition& repetition,
+                                                bool all_replays,
+                                                const std::string& dir) {
+  std::vector<Target> targets;
   for (const Sweep& sweep : Sweeps(all_replays)) {
-    RETURN_IF_ERROR(Draw(sweep, name, data, repetition, dir));
+    RETURN_IF_ERROR(Draw(sweep, name, data, repetition, dir, &targets));
   }
-  return absl::OkStatus();
+  return targets;
 }
 
 }  // namespace sortition
