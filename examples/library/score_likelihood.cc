@@ -8,6 +8,7 @@
 // order σ, that of their mean, which is the most likely one for every θ; lines
 // 2, 4, .. are held out. θ = 0 is no agreement at all: every list is equally
 // likely, with log-density 0.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iterator>

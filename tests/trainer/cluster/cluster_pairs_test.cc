@@ -1,4 +1,7 @@
 // `cluster --pairs`: only some pairs of candidates count.
+#include <algorithm>
+#include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -115,7 +118,24 @@ TEST_F(ClusterPairsTest, DecisionsWithoutPairsWeighNothing) {
   tuples[2].mutable_decision()->clear_candidate_ids();
   Use(tuples);
   UsePairs("c0,c1\n");
+  options_.set_scale("none");
   const ClusterReport report = Run();
+  double against = 0, all = 0;  // Source 0, in the decisions with the pair.
+  for (int q = 3; q < 5; ++q) {
+    const log::v1::Decision& decision = tuples[q].decision();
+    const double lead = static_cast<double>(decision.dense_values(0)) -
+                        static_cast<double>(decision.dense_values(8));
+    against += std::max(0.0, -lead);
+    all += std::abs(lead);
+  }
+  ASSERT_GT(all, 0);
+  for (const auto& group : report.groups()) {
+    for (const auto& member : group.members()) {
+      const bool turned = member.source() % 2 == 1;
+      EXPECT_NEAR(member.share_against_pairs(),
+                  (turned ? all - against : against) / all, 1e-6);
+    }
+  }
   EXPECT_EQ(report.decisions(), 4u);  // One has no ids.
   EXPECT_EQ(report.weightless_decisions(), 2u);
   EXPECT_EQ(report.excluded().at("no candidate ids"), 1u);
