@@ -102,9 +102,10 @@ absl::Status Run(const std::string& map, const std::string& training,
 
 int main(int argc, char** argv) {
   if (argc != 3 && argc != 4) {
-    std::fprintf(stderr,
-                 "usage: example_item_class_features tf_idf|multi_vector TRAINING "
-                 "[DATA]\n");
+    std::fprintf(
+        stderr,
+        "usage: example_item_class_features tf_idf|multi_vector TRAINING "
+        "[DATA]\n");
     return 2;
   }
   const absl::Status status = sortition::Run(argv[1], argv[2], argv[argc - 1]);
