@@ -22,6 +22,9 @@ class BlockFunction : public SubmodularFunction {
       std::vector<std::shared_ptr<const SubmodularFunction>> blocks);
 
   size_t num_blocks() const { return blocks_.size(); }
+  const SubmodularFunction& block(size_t block) const {
+    return *blocks_[block];
+  }
   // Returns the first item of the block; for block = num_blocks(), the number
   // of items.
   size_t begin(size_t block) const { return begins_[block]; }

@@ -59,14 +59,11 @@ double EqualPairs(std::vector<Key> keys) {
 
 void MeanSubgradient(const BlockFunction& f, std::span<const double> x,
                      std::span<double> h) {
-  // Groups of blocks need not differ, since f never compares them.
-  std::vector<uint32_t> ties;
   for (size_t b = 0; b < f.num_blocks(); ++b) {
-    const std::vector<uint32_t> of_block =
-        Ties(x.subspan(f.begin(b), f.begin(b + 1) - f.begin(b)));
-    ties.insert(ties.end(), of_block.begin(), of_block.end());
+    const size_t begin = f.begin(b), size = f.begin(b + 1) - begin;
+    f.block(b).TiedSubgradient(Ties(x.subspan(begin, size)),
+                               h.subspan(begin, size));
   }
-  f.TiedSubgradient(ties, h);
 }
 
 double TiedKendallDistance(std::span<const double> a,

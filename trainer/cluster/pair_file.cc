@@ -8,7 +8,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "core/base/status_macros.h"
 #include "io/files.h"
 
 namespace sortition {
@@ -33,10 +32,14 @@ bool IsHeading(absl::string_view line) {
 }  // namespace
 
 absl::StatusOr<CandidatePairs> CandidatePairs::Read(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(),
+                        absl::StrCat("pairs: ", text.status().message()));
+  }
   CandidatePairs pairs;
   size_t number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
     ++number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || (number == 1 && IsHeading(line))) continue;

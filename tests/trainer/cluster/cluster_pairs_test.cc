@@ -191,7 +191,9 @@ TEST_F(ClusterPairsTest, NamesTheLineThatIsWrong) {
                 StatusIs(kInvalid, HasSubstr(each.error)))
         << each.text;
   }
-  EXPECT_FALSE(CandidatePairs::Read(dir_.Sub("pairs") + "/none").ok());
+  EXPECT_THAT(
+      CandidatePairs::Read(dir_.Sub("pairs") + "/none"),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("pairs: cannot open ")));
 }
 
 }  // namespace
