@@ -166,14 +166,18 @@ of 'sortition aggregate' (or of --model=NAME, each feature as a source).
   --of=lists    groups the lists of all decisions; candidates need ids
   --of=queries  groups decisions by the weighted mean of their lists; needs ids
 
+Where only some candidates are to be compared (neighbours on a line, an editor's
+judgements), --pairs=FILE names them; each source's share of pairs that it has
+the other way round is printed, too.
+
 Prints how well each number of groups fits, each group's members, its joint
 order and how sure that order is (queries: also the mean reward), how far the
 groups are from each other, and what they disagree about most. --picture draws
 it.
 
   sortition-trainer cluster --tuples=DIR [--of=sources|lists|queries]
-      [--clusters=K[,K]] [--report=FILE.json] [--picture=FILE.svg]
-      [--assignments=FILE.tsv]
+      [--clusters=K[,K]] [--pairs=FILE.csv] [--report=FILE.json]
+      [--picture=FILE.svg] [--assignments=FILE.tsv]
 
 Exit status: 0 printed, 1 error.
 )";

@@ -107,6 +107,19 @@ double CardinalityFunction::Divergence(std::span<const double> x,
   return DivergenceOfSorted(falling, x, order);
 }
 
+void CardinalityFunction::TiedSubgradient(std::span<const uint32_t> ties,
+                                          std::span<double> h) const {
+  std::vector<size_t> sizes(num_items());
+  for (const uint32_t tie : ties) ++sizes[tie];
+  std::vector<double> means(num_items());
+  for (size_t tie = 0, begin = 0; tie < sizes.size(); begin += sizes[tie++]) {
+    double sum = 0;
+    for (size_t r = begin; r < begin + sizes[tie]; ++r) sum += increments_[r];
+    if (sizes[tie] > 0) means[tie] = sum / static_cast<double>(sizes[tie]);
+  }
+  for (size_t i = 0; i < ties.size(); ++i) h[i] = means[ties[i]];
+}
+
 CutFunction::CutFunction(size_t num_items, std::vector<Edge> edges)
     : SubmodularFunction(num_items), edges_(std::move(edges)) {}
 
@@ -170,6 +183,18 @@ double CutFunction::Divergence(std::span<const double> x,
     divergence += weight * std::max(0.0, -lead);
   }
   return divergence;
+}
+
+void CutFunction::TiedSubgradient(std::span<const uint32_t> ties,
+                                  std::span<double> h) const {
+  std::fill(h.begin(), h.end(), 0);
+  // Half of the orders of a tie have `from` first.
+  for (const auto& [from, to, weight] : edges_) {
+    if (ties[from] > ties[to]) continue;
+    const double mean = ties[from] == ties[to] ? weight / 2 : weight;
+    h[from] += mean;
+    h[to] -= mean;
+  }
 }
 
 double LovaszExtension(const SubmodularFunction& f, std::span<const double> x) {

@@ -36,6 +36,12 @@ class SubmodularFunction {
   virtual double Divergence(std::span<const double> x,
                             std::span<const uint32_t> order) const = 0;
 
+  // Writes the mean of h_σ over all orders σ that have the items of lower
+  // groups first. ties[i] is the group of item i, below num_items(); a group
+  // may be empty.
+  virtual void TiedSubgradient(std::span<const uint32_t> ties,
+                               std::span<double> h) const = 0;
+
  protected:
   explicit SubmodularFunction(size_t num_items) : num_items_(num_items) {}
 
@@ -75,9 +81,11 @@ class CardinalityFunction : public SubmodularFunction {
   // σ), which is eq. 15 summed by parts. O(n log n).
   double Divergence(std::span<const double> x,
                     std::span<const uint32_t> order) const override;
+  void TiedSubgradient(std::span<const uint32_t> ties,
+                       std::span<double> h) const override;
 
-  // Returns the same, faster if there are many orders for one x: `falling` has
-  // the values of x in decreasing order. O(n).
+  // Returns the same as Divergence(), faster if there are many orders for one
+  // x: `falling` has the values of x in decreasing order. O(n).
   double DivergenceOfSorted(std::span<const double> falling,
                             std::span<const double> x,
                             std::span<const uint32_t> order) const;
@@ -112,6 +120,8 @@ class CutFunction : public SubmodularFunction {
   // O(n + edges).
   double Divergence(std::span<const double> x,
                     std::span<const uint32_t> order) const override;
+  void TiedSubgradient(std::span<const uint32_t> ties,
+                       std::span<double> h) const override;
 
  private:
   CutFunction(size_t num_items, std::vector<Edge> edges);

@@ -59,30 +59,10 @@ double EqualPairs(std::vector<Key> keys) {
 
 void MeanSubgradient(const BlockFunction& f, std::span<const double> x,
                      std::span<double> h) {
-  Sorter sorter;
-  Order of_block;
-  // Block by block, since f never compares items of different blocks.
-  Order order;
   for (size_t b = 0; b < f.num_blocks(); ++b) {
-    const size_t begin = f.begin(b);
-    sorter.Sort(x.subspan(begin, f.begin(b + 1) - begin), &of_block);
-    for (const uint32_t item : of_block) {
-      order.push_back(static_cast<uint32_t>(begin + item));
-    }
-  }
-  f.ExtremeSubgradient(order, h);
-  for (size_t b = 0; b < f.num_blocks(); ++b) {
-    const auto block = std::span<const uint32_t>(order).subspan(
-        f.begin(b), f.begin(b + 1) - f.begin(b));
-    for (size_t begin = 0, end = 0; begin < block.size(); begin = end) {
-      end = EndOfTie(x, block, begin);
-      if (end == begin + 1) continue;
-      double sum = 0;
-      for (size_t r = begin; r < end; ++r) sum += h[block[r]];
-      for (size_t r = begin; r < end; ++r) {
-        h[block[r]] = sum / static_cast<double>(end - begin);
-      }
-    }
+    const size_t begin = f.begin(b), size = f.begin(b + 1) - begin;
+    f.block(b).TiedSubgradient(Ties(x.subspan(begin, size)),
+                               h.subspan(begin, size));
   }
 }
 

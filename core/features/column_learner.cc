@@ -45,6 +45,7 @@ uint32_t ColumnLearner::NumRows(size_t column,
 }
 
 absl::Status ColumnLearner::Add(const BoundColumns& columns) {
+  if (num_queries_ == 0) RETURN_IF_ERROR(MakeCounters());
   ++num_queries_;
   num_candidates_ += columns.num_candidates();
   for (size_t i = 0; i < learners_.size(); ++i) {
@@ -57,7 +58,7 @@ absl::Status ColumnLearner::Add(const BoundColumns& columns) {
 
 void ColumnLearner::AddToTransform(const Transform& transform,
                                    const BoundColumns& columns,
-                                   Learner* learner) const {
+                                   Learner* learner) {
   const auto visit = [&](const std::string& name, const auto& visitor) {
     const size_t index = *schema_.Find(name);
     const BoundColumn& column = columns.column(index);
@@ -94,6 +95,12 @@ void ColumnLearner::AddToTransform(const Transform& transform,
               learner->categories.Add(*value);
             }
           });
+  } else if (transform.ngrams().idf()) {
+    visit(transform.ngrams().column(),
+          [&](size_t, const BoundColumn& column, uint32_t row) {
+            learner->splitter->Split(column.Text(row), &words_);
+            learner->places->Add(words_);
+          });
   }
 }
 
@@ -115,22 +122,45 @@ void ColumnLearner::AddToStatistics(size_t index, const BoundColumns& columns) {
   }
 }
 
-absl::Status ColumnLearner::AddToCounters(const BoundColumns& columns) {
-  if (num_queries_ == 1) {
-    for (const Transform& transform : spec_.transform()) {
-      if (!transform.has_text_pair()) continue;
-      const model::v1::Words& words = transform.text_pair().words();
-      const size_t column = *schema_.Find(transform.text_pair().candidate());
-      bool is_new = true;
-      for (const Counter& counter : counters_) {
-        is_new = is_new && (counter.column != column ||
-                            !SameWords(counter.counts.options(), words));
-      }
-      if (!is_new) continue;
-      ASSIGN_OR_RETURN(auto splitter, WordSplitter::Create(words.stemmer()));
-      counters_.push_back({column, std::move(splitter), WordCounter(words)});
+absl::Status ColumnLearner::AddCounter(const std::string& name,
+                                       const model::v1::Words& words) {
+  const size_t column = *schema_.Find(name);
+  for (const Counter& counter : counters_) {
+    if (counter.column == column &&
+        SameWords(counter.counts.options(), words)) {
+      return absl::OkStatus();
     }
   }
+  ASSIGN_OR_RETURN(auto splitter, WordSplitter::Create(words.stemmer()));
+  counters_.push_back({column, std::move(splitter), WordCounter(words)});
+  return absl::OkStatus();
+}
+
+absl::Status ColumnLearner::MakeCounters() {
+  for (size_t i = 0; i < learners_.size(); ++i) {
+    const Transform& transform = spec_.transform(static_cast<int>(i));
+    if (transform.has_text_pair()) {
+      RETURN_IF_ERROR(AddCounter(transform.text_pair().candidate(),
+                                 transform.text_pair().words()));
+    } else if (transform.cross().idf()) {
+      for (const std::string& side :
+           {transform.cross().left(), transform.cross().right()}) {
+        if (schema_.column(*schema_.Find(side)).type() != ColumnSchema::TEXT) {
+          continue;
+        }
+        RETURN_IF_ERROR(AddCounter(side, transform.cross().words()));
+      }
+    } else if (transform.ngrams().idf()) {
+      ASSIGN_OR_RETURN(
+          learners_[i].splitter,
+          WordSplitter::Create(transform.ngrams().words().stemmer()));
+      learners_[i].places.emplace(transform.ngrams());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ColumnLearner::AddToCounters(const BoundColumns& columns) {
   for (Counter& counter : counters_) {
     const BoundColumn& column = columns.column(counter.column);
     for (uint32_t row = 0; row < NumRows(counter.column, columns); ++row) {
@@ -162,6 +192,8 @@ LearnedTransform ColumnLearner::FinishTransform(const Transform& transform,
                                          transform.vocabulary().min_count())) {
       learned.add_vocabulary(value);
     }
+  } else if (learner.places.has_value()) {
+    learner.places->Finish(&learned);
   } else if (transform.has_text_pair()) {
     for (size_t j = 0; j < NumStandardised(schema_, transform); ++j) {
       learned.add_mean(0);

@@ -2,10 +2,12 @@
 // The first pass of learning: what follows from the columns alone.
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "core/features/blocks/ngrams.h"
 #include "core/features/drift/value_sketch.h"
 #include "core/features/schema/bound_columns.h"
 #include "core/features/schema/schema.h"
@@ -36,6 +38,9 @@ class ColumnLearner {
     std::vector<RunningMoments> moments;  // By feature.
     ValueSample sample;
     CategorySketch categories;
+    // Of n-grams with inverse document frequencies.
+    std::unique_ptr<WordSplitter> splitter;
+    std::optional<PlaceCounter> places;
   };
   // Words of a column, for all transforms that count them alike.
   struct Counter {
@@ -46,8 +51,12 @@ class ColumnLearner {
 
   uint32_t NumRows(size_t column, const BoundColumns& columns) const;
   void AddToTransform(const model::v1::Transform& transform,
-                      const BoundColumns& columns, Learner* learner) const;
+                      const BoundColumns& columns, Learner* learner);
   void AddToStatistics(size_t column, const BoundColumns& columns);
+  // Counts words of the column for all transforms, once.
+  absl::Status AddCounter(const std::string& column,
+                          const model::v1::Words& words);
+  absl::Status MakeCounters();
   absl::Status AddToCounters(const BoundColumns& columns);
   model::v1::LearnedTransform FinishTransform(
       const model::v1::Transform& transform, const Learner& learner) const;

@@ -25,6 +25,7 @@
 #include "io/files.h"
 #include "io/memory_release.h"
 #include "io/models/draw_salt.h"
+#include "io/models/format_version.h"
 #include "io/models/regular_file.h"
 #include "io/models/store_owner.h"
 #include "io/models/successor.h"
@@ -35,10 +36,6 @@
 
 namespace sortition {
 namespace {
-
-// The largest format_version: of models with rank_factors, which older programs
-// would serve without them.
-constexpr uint32_t kRankFactorsVersion = 2;
 
 constexpr char kModelFile[] = "model.pb";
 constexpr char kManifestFile[] = "MANIFEST.textproto";
@@ -123,10 +120,10 @@ absl::StatusOr<model::v1::Manifest> ReadManifest(const std::string& dir) {
   model::v1::Manifest manifest;
   RETURN_IF_ERROR(ParseTextMessage(path, "a manifest", text, &manifest));
   if (manifest.format_version() < 1 ||
-      manifest.format_version() > kRankFactorsVersion) {
+      manifest.format_version() > kNewestFormatVersion) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": format_version is ", manifest.format_version(),
-                     ", must be in [1, ", kRankFactorsVersion, "]"));
+                     ", must be in [1, ", kNewestFormatVersion, "]"));
   }
   if (const absl::Status status = ValidateDrawSalt(manifest.draw_salt());
       !status.ok()) {
@@ -172,9 +169,7 @@ class VersionDirectory {
 
   absl::Status Finish(const model::v1::Model& model,
                       const std::string& draw_salt) {
-    const bool has_factors =
-        model.policy().plackett_luce().rank_factors_size() > 0;
-    manifest_.set_format_version(has_factors ? kRankFactorsVersion : 1);
+    manifest_.set_format_version(FormatVersionOf(model));
     manifest_.set_model(model.name());
     manifest_.set_version(model.version());
     manifest_.set_draw_salt(draw_salt);

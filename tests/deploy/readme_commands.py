@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the commands of README.md's section "First request" as they are printed.
+"""Runs the commands of a document's section as they are printed.
 
-usage: readme_commands.py SOURCES BINARIES
+usage: readme_commands.py SOURCES BINARIES DOCUMENT SECTION
 
-Only the paths of the store are changed. The ports are those of the README: a network
+Only the paths of the store are changed. The ports are those of the document: a network
 namespace of its own keeps them apart from everybody else's. `train` is left out: it
-needs a log that only comes with time.
+needs a log that only comes with time. Blocks that are not commands name none of the
+programs.
 """
 import fcntl
 import os
@@ -21,12 +22,20 @@ import tempfile
 SIOCGIFFLAGS = 0x8913
 SIOCSIFFLAGS = 0x8914
 IFF_UP = 1
+# What the output must have.
+WANTED = {
+    # The answer over HTTP, the record of the decision, and the fitted version.
+    "README.md": ('"order"', '"decision_id":"first"', "version 1: logistic regression"),
+    # The decision again, from its log and the model.
+    "docs/features.md": ("version 1: logistic regression", " 0 different, 0 corrupt"),
+}
 
 
-def commands(readme: str) -> str:
+def commands(document: str, title: str) -> str:
     """Returns the blocks of commands of the section, one after the other."""
-    section = readme.split("\n## First request\n")[1].split("\n## ")[0]
+    section = document.split(f"\n## {title}\n")[1].split("\n## ")[0]
     blocks = re.findall(r"^```\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    blocks = [block for block in blocks if "sortition" in block or "curl" in block]
     lines = [line for line in "".join(blocks).splitlines() if "sortition-trainer train" not in line]
     return "\n".join(lines)
 
@@ -39,18 +48,19 @@ def raise_loopback() -> None:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP))
 
 
-def script(sources: pathlib.Path, binaries: pathlib.Path, folder: str) -> str:
+def script(binaries: pathlib.Path, folder: str, document: pathlib.Path, title: str) -> str:
     """Returns a script that waits for the server after it has started it."""
-    text = commands((sources / "README.md").read_text(encoding="utf-8"))
+    text = commands(document.read_text(encoding="utf-8"), title)
     text = text.replace("$PWD/build/release/bin", str(binaries))
     text = text.replace("/tmp/sortition", folder + "/sortition")
     ready = "for i in $(seq 600); do curl -sf localhost:8503/readyz >/dev/null && break; sleep 0.1; done\n"
-    text = text.replace("\nprintf ", "\n" + ready + "printf ", 1)
+    text = re.sub(r"^(sortition-server .*&)$", r"\1\n" + ready, text, flags=re.MULTILINE)
     return "set -eux\ntrap 'kill $(jobs -p); wait' EXIT\n" + text + "\n"
 
 
 def main() -> int:
     sources, binaries = (pathlib.Path(argument) for argument in sys.argv[1:3])
+    document, title = sources / sys.argv[3], sys.argv[4]
     if shutil.which("curl") is None:
         print("skipped: no curl")
         return 0
@@ -66,7 +76,7 @@ def main() -> int:
     raise_loopback()
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run(
-            ["bash", "-c", script(sources, binaries, folder)],
+            ["bash", "-c", script(binaries, folder, document, title)],
             cwd=sources,
             env={**os.environ, "PATH": f"{binaries}:/usr/bin:/bin"},
             stdout=subprocess.PIPE,
@@ -79,8 +89,7 @@ def main() -> int:
     if run.returncode != 0:
         print(f"a command ended with status {run.returncode}")
         return 1
-    # The answer over HTTP, the record of the decision, and the fitted version.
-    for wanted in ('"order"', '"decision_id":"first"', "version 1: logistic regression"):
+    for wanted in WANTED[sys.argv[3]]:
         if wanted not in output.replace('": "', '":"'):
             print(f"'{wanted}' is missing from the output")
             return 1

@@ -88,6 +88,13 @@ TEST_F(AggregateLoopTest, IsAskedLoggedJoinedAndVerified) {
       Run({"sortition", "log", "stats", deployment_.tuples(), "--output=json"}),
       HasSubstr(absl::StrCat("\"without_full_support\":",
                              1 + kDecisions / 2 + kDecisions / 4)));
+  // Only the command's candidates have ids; bm25 has the pair the other way
+  // round.
+  const std::string pairs = deployment_.path("pairs.csv");
+  std::ofstream(pairs) << "better,worse\na,c\n";
+  EXPECT_THAT(Run({"sortition-trainer", "cluster",
+                   "--tuples=" + deployment_.tuples(), "--pairs=" + pairs}),
+              AllOf(HasSubstr("; 0: 100.0 %"), HasSubstr("; 1: 0.0 %")));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "trainer/cluster/cluster_groups.h"
 #include "trainer/cluster/cluster_picture.h"
 #include "trainer/cluster/cluster_report.h"
+#include "trainer/cluster/pair_file.h"
 
 namespace sortition {
 namespace {
@@ -31,6 +33,7 @@ struct Task {
   ClusterOf of = ClusterOf::kSources;
   ScoreScale scale = ScoreScale::kMinMax;
   AggregateDivergence divergence = AggregateDivergence::kDcg;
+  std::optional<CandidatePairs> pairs;  // In place of a divergence.
 };
 
 absl::StatusOr<ClusterOf> ParseOf(const std::string& name) {
@@ -49,6 +52,17 @@ absl::StatusOr<ScoreScale> ParseScale(const std::string& name) {
       absl::StrCat("scale is '", name, "', must be min_max, rank or none"));
 }
 
+// Reads the pairs, which no divergence may stand beside.
+absl::StatusOr<CandidatePairs> ReadPairs(
+    const config::v1::ClusterOptions& options) {
+  if (options.has_divergence() || options.cutoff() > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.has_divergence() ? "divergence" : "cutoff",
+        " is set, must be unset with pairs, which count in its place"));
+  }
+  return CandidatePairs::Read(options.pairs());
+}
+
 absl::StatusOr<Task> ParseTask(const config::v1::ClusterOptions& options) {
   Task task;
   ASSIGN_OR_RETURN(task.of, ParseOf(options.of()));
@@ -57,6 +71,9 @@ absl::StatusOr<Task> ParseTask(const config::v1::ClusterOptions& options) {
   // Checks the cutoff before hours of reading.
   RETURN_IF_ERROR(
       MakeDivergence(task.divergence, options.cutoff(), 2).status());
+  if (!options.pairs().empty()) {
+    ASSIGN_OR_RETURN(task.pairs, ReadPairs(options));
+  }
   for (const uint32_t k : options.clusters()) {
     if (k < 1) {
       return absl::InvalidArgumentError(
@@ -98,9 +115,15 @@ absl::Status CheckEnough(const config::v1::ClusterOptions& options,
 }
 
 // Counts the decisions that weigh nothing since TOP's cutoff has all of their
-// candidates.
+// candidates, or since none of the pairs is among them.
 uint64_t CountWeightless(const config::v1::ClusterOptions& options,
                          const Task& task, const ClusterData& data) {
+  if (task.pairs.has_value()) {
+    return task.of != ClusterOf::kSources
+               ? 0
+               : std::count_if(data.pairs.begin(), data.pairs.end(),
+                               [](const auto& pairs) { return pairs.empty(); });
+  }
   if (task.divergence != AggregateDivergence::kTop) return 0;
   return std::count_if(data.decisions.begin(), data.decisions.end(),
                        [&](const ClusterData::DecisionInfo& decision) {
@@ -108,10 +131,33 @@ uint64_t CountWeightless(const config::v1::ClusterOptions& options,
                        });
 }
 
+// Returns the cut function of the pairs, with blocks as MakeFunction().
+absl::StatusOr<BlockFunction> MakeCut(const config::v1::ClusterOptions& options,
+                                      const Task& task,
+                                      const ClusterData& data) {
+  std::vector<std::shared_ptr<const SubmodularFunction>> blocks;
+  bool any = false;
+  for (size_t b = 0; b < data.pairs.size(); ++b) {
+    const auto items = task.of == ClusterOf::kSources
+                           ? data.decisions[b].num_items
+                           : static_cast<size_t>(data.vectors.cols());
+    ASSIGN_OR_RETURN(auto cut, CutFunction::Create(items, data.pairs[b]));
+    blocks.push_back(std::move(cut));
+    any = any || !data.pairs[b].empty();
+  }
+  if (any) return BlockFunction(std::move(blocks));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "pairs: none of the ", task.pairs->size(), " pairs of ", options.pairs(),
+      " is among the candidates of a decision, must be one or "
+      "more: does the log have their ids?"));
+}
+
 // Returns a function with a block for each decision if sources are grouped,
 // otherwise with one block.
-BlockFunction MakeFunction(const config::v1::ClusterOptions& options,
-                           const Task& task, const ClusterData& data) {
+absl::StatusOr<BlockFunction> MakeFunction(
+    const config::v1::ClusterOptions& options, const Task& task,
+    const ClusterData& data) {
+  if (task.pairs.has_value()) return MakeCut(options, task, data);
   std::map<uint32_t, std::shared_ptr<const CardinalityFunction>> by_size;
   const auto of_size = [&](uint32_t size) {
     auto& function = by_size[size];
@@ -121,7 +167,7 @@ BlockFunction MakeFunction(const config::v1::ClusterOptions& options,
     }
     return function;
   };
-  std::vector<std::shared_ptr<const CardinalityFunction>> blocks;
+  std::vector<std::shared_ptr<const SubmodularFunction>> blocks;
   if (task.of == ClusterOf::kSources) {
     for (const auto& decision : data.decisions) {
       blocks.push_back(of_size(decision.num_items));
@@ -182,14 +228,17 @@ absl::Status ValidateClusterOptions(const config::v1::ClusterOptions& options) {
 absl::StatusOr<ClusterReport> ClusterTuples(
     const config::v1::ClusterOptions& options) {
   ASSIGN_OR_RETURN(const Task task, ParseTask(options));
-  ASSIGN_OR_RETURN(const ClusterData data,
-                   ReadClusterData(options, task.of, task.scale));
+  ASSIGN_OR_RETURN(
+      const ClusterData data,
+      ReadClusterData(options, task.of, task.scale,
+                      task.pairs.has_value() ? &*task.pairs : nullptr));
   RETURN_IF_ERROR(CheckEnough(options, task, data));
-  const BlockFunction f = MakeFunction(options, task, data);
+  ASSIGN_OR_RETURN(const BlockFunction f, MakeFunction(options, task, data));
   ASSIGN_OR_RETURN(const GroupingChoice choice,
                    ChooseClusters(data.vectors, f, options, ShowProgress));
   ClusterReport report;
   FillCounts(options, data, &report);
+  if (task.pairs.has_value()) report.set_pairs(task.pairs->size());
   report.set_weightless_decisions(CountWeightless(options, task, data));
   for (const ClusterReport::Trial& trial : choice.trials) {
     *report.add_trials() = trial;

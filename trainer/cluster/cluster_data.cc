@@ -37,18 +37,21 @@ struct HeldDecision {
   ClusterData::DecisionInfo info;
   double subsample = 0;
   std::vector<double> rows;
-  std::vector<uint32_t> documents;  // Sources.
+  std::vector<uint32_t> documents;       // Sources.
+  std::vector<CutFunction::Edge> pairs;  // Sources.
 };
 
 class Reader {
  public:
   Reader(const config::v1::ClusterOptions& options, const TupleLog& log,
-         ClusterOf of, ScoreScale scale, Thinning* thinning)
+         ClusterOf of, ScoreScale scale, const CandidatePairs* pairs,
+         Thinning* thinning)
       : thinning_(*thinning),
         options_(options),
         log_(log),
         of_(of),
         scale_(scale),
+        pairs_(pairs),
         memory_bytes_(options.memory_mb() * kBytesPerMib),
         kept_(options.memory_mb()) {
     for (const uint32_t k : options.clusters()) {
@@ -97,7 +100,7 @@ class Reader {
       const log::v1::Decision& decision = tuple.decision();
       if (decision.model() != options_.model() || tuple.censored_size() > 0 ||
           Subsample(decision) >= share ||
-          MakeComparable(decision, of_, &comparable).has_value()) {
+          MakeComparable(decision, of_, NeedsIds(), &comparable).has_value()) {
         return absl::OkStatus();
       }
       Count& count = counts[{comparable.key.high, comparable.key.low}];
@@ -133,7 +136,7 @@ class Reader {
                      thinning_.ReasonToSkip(tuple));
     if (reason.has_value()) return reason;
     ComparableDecision comparable;
-    reason = MakeComparable(decision, of_, &comparable);
+    reason = MakeComparable(decision, of_, NeedsIds(), &comparable);
     if (reason.has_value()) return reason;
     if (!(comparable.key == key_)) {
       return of_ == ClusterOf::kSources ? LeftOutReason::kOtherSources
@@ -148,6 +151,7 @@ class Reader {
     if (reason.has_value()) return reason;
     held.info = {decision.decision_id(), tuple.reward(),
                  static_cast<uint32_t>(comparable.documents.size())};
+    held.pairs = PairsOf(decision, comparable);
     if (Bytes(held) > memory_bytes_) return LeftOutReason::kBeyondMemory;
     if (tuple.censored_size() > 0) return LeftOutReason::kCensored;
     held.subsample = Subsample(decision);
@@ -156,6 +160,19 @@ class Reader {
     if (of_ == ClusterOf::kSources) held.documents = comparable.documents;
     Hold(std::move(held));
     return std::nullopt;
+  }
+
+  bool NeedsIds() const { return pairs_ != nullptr; }
+
+  std::vector<CutFunction::Edge> PairsOf(
+      const log::v1::Decision& decision,
+      const ComparableDecision& comparable) const {
+    if (pairs_ == nullptr || of_ != ClusterOf::kSources) return {};
+    std::vector<absl::string_view> ids;
+    for (const uint32_t document : comparable.documents) {
+      ids.push_back(decision.candidate_ids(static_cast<int>(document)));
+    }
+    return pairs_->Among(ids);
   }
 
   void NoteItems(const log::v1::Decision& decision,
@@ -177,7 +194,8 @@ class Reader {
             ? items * (kGroupBytesPerItem * most_clusters_ + kRowBytes)
             : held.rows.size() / items *
                   (kRowBytes + 2 * sizeof(double) * most_clusters_);
-    return sizeof(HeldDecision) + held.info.id.size() + scores + rest;
+    return sizeof(HeldDecision) + held.info.id.size() + scores + rest +
+           held.pairs.size() * sizeof(CutFunction::Edge);
   }
 
   void Hold(HeldDecision held) {
@@ -221,6 +239,7 @@ class Reader {
       data_.documents.insert(data_.documents.end(), held.documents.begin(),
                              held.documents.end());
       data_.decisions.push_back(std::move(held.info));
+      if (pairs_ != nullptr) data_.pairs.push_back(std::move(held.pairs));
     }
   }
 
@@ -231,6 +250,10 @@ class Reader {
       count += static_cast<Eigen::Index>(held.rows.size()) / items;
     }
     data_.vectors.resize(count, items);
+    if (pairs_ != nullptr) {
+      data_.pairs.push_back(
+          pairs_->Among({data_.item_ids.begin(), data_.item_ids.end()}));
+    }
     Eigen::Index begin = 0;
     for (; !held_.empty(); held_.pop_front()) {
       HeldDecision& held = held_.front();
@@ -252,6 +275,7 @@ class Reader {
   const TupleLog& log_;
   const ClusterOf of_;
   const ScoreScale scale_;
+  const CandidatePairs* const pairs_;
   const uint64_t memory_bytes_;
   uint64_t most_clusters_ = 0;
   Hash128 key_;
@@ -264,14 +288,15 @@ class Reader {
 }  // namespace
 
 absl::StatusOr<ClusterData> ReadClusterData(
-    const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale) {
+    const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale,
+    const CandidatePairs* pairs) {
   ASSIGN_OR_RETURN(
       const TupleLog log,
       TupleLog::Open(options.tuples(),
                      {.mix_joins = options.mix_joins(),
                       .allow_incomplete = options.allow_incomplete()}));
   return ReadThinned<ClusterData>([&](Thinning* thinning) {
-    return Reader(options, log, of, scale, thinning).Read();
+    return Reader(options, log, of, scale, pairs, thinning).Read();
   });
 }
 

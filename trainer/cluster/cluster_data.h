@@ -7,7 +7,9 @@
 #include "absl/status/statusor.h"
 #include "core/aggregation/aggregate.h"
 #include "core/aggregation/cluster.h"
+#include "core/aggregation/submodular_function.h"
 #include "sortition/config/v1/cluster.pb.h"
+#include "trainer/cluster/pair_file.h"
 #include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
@@ -35,6 +37,9 @@ struct ClusterData {
   std::vector<Origin> origins;          // By row; empty for sources.
   std::vector<std::string> item_ids;    // By column, rising; empty for sources.
   std::vector<uint32_t> documents;  // For sources: document_index by column.
+  // Those of the given pairs that are among the candidates: for sources by
+  // decision, otherwise one entry; empty without pairs.
+  std::vector<std::vector<CutFunction::Edge>> pairs;
   TupleCounts counts;
 };
 
@@ -43,9 +48,10 @@ struct ClusterData {
 // lists or queries, those with the most common set of candidate ids. Vectors do
 // not depend on the order of the tuples. If they exceed memory_mb, halves the
 // share of the decisions that is kept, by a threshold on a hash of the decision
-// id (KeptShare). NotFound if there is no such directory; FailedPrecondition if
-// no decision is left.
+// id (KeptShare). `pairs` may be null. NotFound if there is no such directory;
+// FailedPrecondition if no decision is left.
 absl::StatusOr<ClusterData> ReadClusterData(
-    const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale);
+    const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale,
+    const CandidatePairs* pairs);
 
 }  // namespace sortition

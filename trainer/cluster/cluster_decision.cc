@@ -10,7 +10,7 @@
 namespace sortition {
 namespace {
 
-// Sorts the candidates by rising id.
+// Sorts the candidates by rising id. Returns what is wrong with the ids.
 std::optional<LeftOutReason> SortById(const log::v1::Decision& decision,
                                       std::vector<uint32_t>* documents) {
   const auto& ids = decision.candidate_ids();
@@ -58,7 +58,7 @@ std::vector<double> EligibleScores(const ComparableDecision& comparable) {
 }  // namespace
 
 std::optional<LeftOutReason> MakeComparable(const log::v1::Decision& decision,
-                                            ClusterOf of,
+                                            ClusterOf of, bool needs_ids,
                                             ComparableDecision* result) {
   const absl::StatusOr<DecisionView> view = ViewDecision(decision);
   if (!view.ok()) return LeftOutReason::kBadFeatures;
@@ -70,7 +70,8 @@ std::optional<LeftOutReason> MakeComparable(const log::v1::Decision& decision,
   if (result->documents.size() < 2) return LeftOutReason::kFewCandidates;
   if (of == ClusterOf::kSources) {
     result->key = HashBytes(absl::StrCat(view->candidates.num_features()));
-    return std::nullopt;
+    std::vector<uint32_t> sorted = result->documents;
+    return needs_ids ? SortById(decision, &sorted) : std::nullopt;
   }
   const auto reason = SortById(decision, &result->documents);
   if (!reason.has_value()) result->key = KeyOfIds(decision, result->documents);

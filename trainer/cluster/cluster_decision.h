@@ -20,9 +20,10 @@ struct ComparableDecision {
 };
 
 // Fills in `result` and returns nothing, or returns why the decision is left
-// out.
+// out. With `needs_ids`, also parts of sources are left out without candidate
+// ids.
 std::optional<LeftOutReason> MakeComparable(const log::v1::Decision& decision,
-                                            ClusterOf of,
+                                            ClusterOf of, bool needs_ids,
                                             ComparableDecision* result);
 
 // Writes the scaled scores of the decision's vectors (for kSources: of parts of

@@ -52,6 +52,7 @@ class Describer {
     }
     FillKendall(report);
     FillMembers(report);
+    if (!data_.pairs.empty()) FillAgainstPairs(report);
     FillDisputes(report);
   }
 
@@ -172,6 +173,43 @@ class Describer {
       member->set_decision_id(data_.decisions[data_.origins[i].decision].id);
       if (of_ == ClusterOf::kLists) member->set_source(data_.origins[i].source);
     }
+  }
+
+  // Pairs that a vector has the other way round, as a share of those that it
+  // tells apart: its divergence from the partial order, divided by the largest
+  // possible, which is that of its own order reversed.
+  void FillAgainstPairs(ClusterReport* report) const {
+    std::vector<double> sums(clustering_.sizes.size());
+    std::vector<double> reversed(clustering_.sizes.size());
+    std::vector<int> members(clustering_.sizes.size());
+    for (size_t i = 0; i < clustering_.cluster.size(); ++i) {
+      const auto row = static_cast<Index>(i);
+      const uint32_t c = clustering_.cluster[i];
+      const double against = AgainstPairs(row);
+      sums[c] += against;
+      reversed[c] += grouping_.reversed(row);
+      auto* const group = report->mutable_groups(static_cast<int>(c));
+      const int member = members[c]++;
+      if (member < group->members_size() && grouping_.reversed(row) > 0) {
+        group->mutable_members(member)->set_share_against_pairs(
+            against / grouping_.reversed(row));
+      }
+    }
+    for (size_t c = 0; c < sums.size(); ++c) {
+      if (reversed[c] == 0) continue;
+      report->mutable_groups(static_cast<int>(c))
+          ->set_share_against_pairs(sums[c] / reversed[c]);
+    }
+  }
+
+  double AgainstPairs(Index row) const {
+    const std::span<const double> x(data_.vectors.row(row).data(),
+                                    f_.num_items());
+    double sum = 0;
+    for (size_t b = 0; b < f_.num_blocks(); ++b) {
+      sum += PartialOrderDivergence(x.subspan(f_.begin(b)), data_.pairs[b]);
+    }
+    return sum;
   }
 
   // Reports the largest of those `values` that exceed 0 by more than rounding.

@@ -37,10 +37,11 @@ void AppendData(const ClusterReport& report, std::string* text) {
                           report.flat());
   }
   if (report.weightless_decisions() > 0) {
-    absl::StrAppendFormat(text,
-                          "  %d decisions weigh nothing: no more candidates "
-                          "than the cutoff\n",
-                          report.weightless_decisions());
+    absl::StrAppendFormat(text, "  %d decisions weigh nothing: %s\n",
+                          report.weightless_decisions(),
+                          report.pairs() > 0
+                              ? "none of the pairs is among their candidates"
+                              : "no more candidates than the cutoff");
   }
 }
 
@@ -109,6 +110,23 @@ void AppendMembers(const ClusterReport& report,
   absl::StrAppend(text, all ? "\n" : " ...\n");
 }
 
+// Sources are few: each has its share.
+void AppendAgainstPairs(const ClusterReport& report,
+                        const ClusterReport::Group& group, std::string* text) {
+  absl::StrAppendFormat(
+      text, "  %.1f %% against the pairs (0 %%: the worse is never above)",
+      100 * group.share_against_pairs());
+  for (int i = 0;
+       OfSources(report) && i < group.members_size() && i < kPrintedSources;
+       ++i) {
+    const ClusterReport::Member& member = group.members(i);
+    if (!member.has_share_against_pairs()) continue;
+    absl::StrAppendFormat(text, "%s %d: %.1f %%", i == 0 ? ";" : ",",
+                          member.source(), 100 * member.share_against_pairs());
+  }
+  absl::StrAppend(text, "\n");
+}
+
 void AppendGroup(const ClusterReport& report, int number, std::string* text) {
   const ClusterReport::Group& group = report.groups(number);
   absl::StrAppendFormat(
@@ -118,6 +136,7 @@ void AppendGroup(const ClusterReport& report, int number, std::string* text) {
       number, group.size(), report.of(), group.divergence(),
       100 * group.share_reversed(), group.total_variation());
   AppendMembers(report, group, text);
+  if (group.has_share_against_pairs()) AppendAgainstPairs(report, group, text);
   if (group.has_mean_reward()) {
     absl::StrAppendFormat(text, "  mean reward %.4f", group.mean_reward());
     if (group.has_reward_standard_error()) {

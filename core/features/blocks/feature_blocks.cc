@@ -19,6 +19,7 @@ using model::v1::ColumnSchema;
 using model::v1::FeatureSpec;
 using model::v1::LearnedFeatures;
 using model::v1::LearnedTransform;
+using model::v1::NgramTransform;
 using model::v1::TextPairTransform;
 using model::v1::Transform;
 using model::v1::WordCounts;
@@ -67,16 +68,14 @@ class BlockMaker {
         const ColumnPlace place = Place(transform.hash().column());
         return AddSparse(MakeHashBlock(place, transform.hash(), IsSet(place)));
       }
-      case Transform::kNgrams: {
-        const ColumnPlace place = Place(transform.ngrams().column());
-        return AddSparse(MakeNgramBlock(place,
-                                        Slot(place, transform.ngrams().words()),
-                                        transform.ngrams()));
+      case Transform::kNgrams:
+        return AddNgrams(transform.ngrams(), learned);
+      default: {
+        ASSIGN_OR_RETURN(const CrossSide left, Side(transform.cross().left()));
+        ASSIGN_OR_RETURN(const CrossSide right,
+                         Side(transform.cross().right()));
+        return AddSparse(MakeCrossBlock(left, right, transform.cross()));
       }
-      default:
-        return AddSparse(MakeCrossBlock(Side(transform.cross().left()),
-                                        Side(transform.cross().right()),
-                                        transform.cross()));
     }
   }
 
@@ -123,13 +122,33 @@ class BlockMaker {
     return texts.size() - 1;
   }
 
-  CrossSide Side(const std::string& name) {
+  absl::StatusOr<CrossSide> Side(const std::string& name) {
     const ColumnPlace place = Place(name);
     CrossSide side = {place, schema_.column(place.index).type()};
-    if (side.type == ColumnSchema::TEXT) {
-      side.slot = Slot(place, transform_->cross().words());
+    if (side.type != ColumnSchema::TEXT) return side;
+    const Words& words = transform_->cross().words();
+    side.slot = Slot(place, words);
+    if (transform_->cross().idf()) {
+      ASSIGN_OR_RETURN(side.frequencies, Frequencies(name, words));
     }
     return side;
+  }
+
+  absl::Status AddNgrams(const NgramTransform& transform,
+                         const LearnedTransform& learned) {
+    const ColumnPlace place = Place(transform.column());
+    std::optional<PlaceFrequencies> frequencies;
+    if (transform.idf()) {
+      auto made =
+          PlaceFrequencies::Create(learned, uint32_t{1} << transform.bits());
+      if (!made.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "learned.transform[", index_, "].", made.status().message()));
+      }
+      frequencies = *std::move(made);
+    }
+    return AddSparse(MakeNgramBlock(place, Slot(place, transform.words()),
+                                    transform, std::move(frequencies)));
   }
 
   absl::StatusOr<std::vector<FeaturePlace>> FeaturePlaces(
@@ -155,7 +174,8 @@ class BlockMaker {
     places.candidate = Place(transform.candidate());
     places.query_slot = Slot(places.query, transform.words());
     places.candidate_slot = Slot(places.candidate, transform.words());
-    ASSIGN_OR_RETURN(places.frequencies, Frequencies(transform));
+    ASSIGN_OR_RETURN(places.frequencies,
+                     Frequencies(transform.candidate(), transform.words()));
     if (std::count(transform.measure().begin(), transform.measure().end(),
                    TextPairTransform::EMBEDDING_COSINE) > 0) {
       ASSIGN_OR_RETURN(places.vectors, Vectors());
@@ -164,19 +184,18 @@ class BlockMaker {
   }
 
   absl::StatusOr<std::shared_ptr<const InverseFrequencies>> Frequencies(
-      const TextPairTransform& transform) const {
+      const std::string& column, const Words& words) const {
     for (const WordCounts& counts : learned_.word_counts()) {
-      if (counts.column() != transform.candidate() ||
-          !SameWords(counts.words(), transform.words())) {
+      if (counts.column() != column || !SameWords(counts.words(), words)) {
         continue;
       }
       ASSIGN_OR_RETURN(InverseFrequencies frequencies,
                        InverseFrequencies::Create(counts));
       return std::make_shared<const InverseFrequencies>(std::move(frequencies));
     }
-    return absl::InvalidArgumentError(absl::StrCat(
-        "learned.word_counts has none of column '", transform.candidate(),
-        "', must have those that transform[", index_, "] needs"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("learned.word_counts has none of column '", column,
+                     "', must have those that transform[", index_, "] needs"));
   }
 
   absl::StatusOr<std::shared_ptr<const WordVectors>> Vectors() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
@@ -19,14 +20,15 @@ using model::v1::NgramTransform;
 class NgramBlock : public SparseBlock {
  public:
   NgramBlock(const ColumnPlace& column, size_t slot,
-             const NgramTransform& transform)
+             const NgramTransform& transform,
+             std::optional<PlaceFrequencies> frequencies)
       : column_(column),
         slot_(slot),
         transform_(transform),
-        seed_(VowpalHash(column.name, 0)),
-        size_(uint32_t{1} << transform.bits()) {}
+        frequencies_(std::move(frequencies)),
+        seed_(VowpalHash(column.name, 0)) {}
 
-  uint32_t size() const override { return size_; }
+  uint32_t size() const override { return uint32_t{1} << transform_.bits(); }
 
   std::string Name(uint32_t index) const override {
     return absl::StrCat("ngrams(", column_.name, ")#", index);
@@ -34,40 +36,33 @@ class NgramBlock : public SparseBlock {
 
   void AppendRow(const FeatureInput& input, uint32_t row,
                  std::vector<SparseEntry>* entries) const override {
-    const TextWords& words = input.texts[slot_].at(row);
     const size_t begin = entries->size();
-    absl::InlinedVector<uint32_t, 128> hashes;
-    for (size_t i = 0; i < words.size(); ++i) {
-      if (!IsContent(words, i, transform_.words())) continue;
-      hashes.push_back(VowpalHash(words.word(i), seed_));
-    }
-    for (size_t i = 0; i < hashes.size(); ++i) {
-      uint32_t ngram = 0;
-      for (size_t j = i; j < i + transform_.longest() && j < hashes.size();
-           ++j) {
-        ngram = j == i ? hashes[i] : VowpalNgram(ngram, hashes[j]);
-        entries->push_back({ngram & (size_ - 1), 1});
+    AppendNgrams(input.texts[slot_].at(row), transform_, seed_, entries);
+    const std::span<SparseEntry> added(entries->data() + begin,
+                                       entries->size() - begin);
+    if (frequencies_.has_value()) {
+      for (SparseEntry& entry : added) {
+        entry.value = frequencies_->Of(entry.index);
       }
     }
-    if (transform_.normalise()) Normalise(begin, entries);
+    if (transform_.normalise()) Normalise(added);
   }
 
  private:
-  // Of counts at the same index, the norm takes the sum.
-  static void Normalise(size_t begin, std::vector<SparseEntry>* entries) {
-    const std::span<SparseEntry> row(entries->data() + begin,
-                                     entries->size() - begin);
+  // Of values at the same index, the norm takes the sum.
+  static void Normalise(std::span<SparseEntry> row) {
     std::sort(row.begin(), row.end(),
               [](const SparseEntry& a, const SparseEntry& b) {
                 return a.index < b.index;
               });
     double squares = 0;
     for (size_t i = 0; i < row.size();) {
-      size_t end = i;
-      while (end < row.size() && row[end].index == row[i].index) ++end;
-      const auto count = static_cast<double>(end - i);
-      squares += count * count;
-      i = end;
+      double sum = 0;
+      const size_t begin = i;
+      for (; i < row.size() && row[i].index == row[begin].index; ++i) {
+        sum += row[i].value;
+      }
+      squares += sum * sum;
     }
     if (squares == 0) return;
     const double norm = std::sqrt(squares);
@@ -77,8 +72,8 @@ class NgramBlock : public SparseBlock {
   const ColumnPlace column_;
   const size_t slot_;
   const NgramTransform transform_;
+  const std::optional<PlaceFrequencies> frequencies_;
   const uint32_t seed_;
-  const uint32_t size_;
 };
 
 // Words of a text beyond these have no part in crosses.
@@ -130,7 +125,9 @@ class CrossBlock : public SparseBlock {
       for (size_t i = 0; i < words.size() && values->size() < kMostCrossWords;
            ++i) {
         if (!IsContent(words, i, words_)) continue;
-        values->push_back({VowpalHash(words.word(i), seed), 1});
+        const double value =
+            side.frequencies == nullptr ? 1 : side.frequencies->Of(words.id(i));
+        values->push_back({VowpalHash(words.word(i), seed), value});
       }
       return;
     }
@@ -158,10 +155,11 @@ class CrossBlock : public SparseBlock {
 
 }  // namespace
 
-std::unique_ptr<SparseBlock> MakeNgramBlock(const ColumnPlace& column,
-                                            size_t slot,
-                                            const NgramTransform& transform) {
-  return std::make_unique<NgramBlock>(column, slot, transform);
+std::unique_ptr<SparseBlock> MakeNgramBlock(
+    const ColumnPlace& column, size_t slot, const NgramTransform& transform,
+    std::optional<PlaceFrequencies> frequencies) {
+  return std::make_unique<NgramBlock>(column, slot, transform,
+                                      std::move(frequencies));
 }
 
 std::unique_ptr<SparseBlock> MakeCrossBlock(const CrossSide& left,

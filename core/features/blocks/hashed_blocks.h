@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "core/features/blocks/block.h"
+#include "core/features/blocks/ngrams.h"
 #include "core/features/blocks/number_blocks.h"
+#include "core/features/text/word_counts.h"
 #include "sortition/model/v1/features.pb.h"
 
 namespace sortition {
@@ -14,12 +16,15 @@ struct CrossSide {
   ColumnPlace column;
   model::v1::ColumnSchema::Type type = model::v1::ColumnSchema::CATEGORY;
   std::optional<size_t> slot = {};  // Of a text.
+  // Of a text whose words have weights.
+  std::shared_ptr<const InverseFrequencies> frequencies = {};
 };
 
 // Require checked messages.
 std::unique_ptr<SparseBlock> MakeNgramBlock(
     const ColumnPlace& column, size_t slot,
-    const model::v1::NgramTransform& transform);
+    const model::v1::NgramTransform& transform,
+    std::optional<PlaceFrequencies> frequencies);
 std::unique_ptr<SparseBlock> MakeCrossBlock(
     const CrossSide& left, const CrossSide& right,
     const model::v1::CrossTransform& transform);

@@ -171,6 +171,13 @@ class TransformCheck {
     FillBits(cross);
     RETURN_IF_ERROR(Column("cross.left", cross->left(), types));
     RETURN_IF_ERROR(Column("cross.right", cross->right(), types));
+    const auto is_text = [&](const std::string& name) {
+      return schema_.column(*schema_.Find(name)).type() == ColumnSchema::TEXT;
+    };
+    if (cross->idf() && !is_text(cross->left()) && !is_text(cross->right())) {
+      return Error("cross.idf",
+                   "is true, must be false where neither column is a TEXT");
+    }
     return CheckStemmer(cross->words().stemmer());
   }
 

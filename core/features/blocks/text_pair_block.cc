@@ -15,8 +15,7 @@ void AppendAnswerTypes(const PairFigures& figures, std::vector<double>* out) {
   }
 }
 
-// Appends what `measure` makes of the figures. EMBEDDING_COSINE is not one of
-// them.
+// Appends what `measure` makes of the figures. Cosines are not among them.
 void AppendMeasure(TextPairTransform::Measure measure,
                    const PairFigures& figures, std::vector<double>* out) {
   switch (measure) {
@@ -71,6 +70,8 @@ void AppendNames(TextPairTransform::Measure measure, const std::string& pair,
       return add("log_length");
     case TextPairTransform::EMBEDDING_COSINE:
       return add("embedding_cosine");
+    case TextPairTransform::TF_IDF_COSINE:
+      return add("tf_idf_cosine");
     default:
       break;
   }
@@ -142,6 +143,8 @@ class TextPairBlock : public DenseBlock {
       if (measure == TextPairTransform::EMBEDDING_COSINE) {
         places_.vectors->SumUp(candidate, transform_.words(), scratch->sums);
         row.push_back(Cosine(scratch->query_sums, scratch->sums));
+      } else if (measure == TextPairTransform::TF_IDF_COSINE) {
+        row.push_back(scratch->pairs.TfIdfCosine(candidate));
       } else {
         AppendMeasure(static_cast<TextPairTransform::Measure>(measure), figures,
                       &row);

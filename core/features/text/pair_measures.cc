@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "core/base/stable_math.h"
 
@@ -69,6 +70,7 @@ void PairMeasures::SetContent(const TextWords& query) {
   places_.clear();
   bigrams_.clear();
   weights_.clear();
+  query_counts_.clear();
   sum_of_weights_ = 0;
   size_t num_content = 0;
   for (size_t i = 0; i < query.size(); ++i) {
@@ -86,9 +88,11 @@ void PairMeasures::SetContent(const TextWords& query) {
         places_.emplace(id, static_cast<uint32_t>(weights_.size()));
     if (is_new) {
       weights_.push_back(options_.frequencies->Of(id));
+      query_counts_.push_back(0);
       sum_of_weights_ += weights_.back();
       positions_.resize(positions_.size() + num_blocks_);
     }
+    ++query_counts_[entry->second];
     if (position < num_positions_) {
       positions_[entry->second * num_blocks_ + position / kBits] |=
           uint64_t{1} << (position % kBits);
@@ -191,6 +195,39 @@ double PairMeasures::IdfOverlap() const {
     if (counts_[i] > 0) found += weights_[i];
   }
   return found / sum_of_weights_;
+}
+
+// Sums go over words as the texts have them, not over a hash table, whose order
+// is not the same in every process.
+double PairMeasures::TfIdfCosine(const TextWords& candidate) {
+  distinct_.clear();
+  ids_.clear();
+  counts_.clear();
+  for (size_t i = 0; i < candidate.size(); ++i) {
+    if (!IsContent(candidate, i, *options_.words)) continue;
+    const auto [entry, is_new] =
+        distinct_.emplace(candidate.id(i), static_cast<uint32_t>(ids_.size()));
+    if (is_new) {
+      ids_.push_back(candidate.id(i));
+      counts_.push_back(0);
+    }
+    ++counts_[entry->second];
+  }
+  double product = 0, query_squares = 0, squares = 0;
+  for (size_t j = 0; j < weights_.size(); ++j) {
+    const double value = query_counts_[j] * weights_[j];
+    query_squares += value * value;
+  }
+  for (size_t j = 0; j < ids_.size(); ++j) {
+    const double weight = options_.frequencies->Of(ids_[j]);
+    const double value = counts_[j] * weight;
+    squares += value * value;
+    const auto in_query = places_.find(ids_[j]);
+    if (in_query == places_.end()) continue;
+    product += value * query_counts_[in_query->second] * weight;
+  }
+  const double norms = std::sqrt(query_squares) * std::sqrt(squares);
+  return norms == 0 ? 0 : product / norms;
 }
 
 void PairMeasures::MeasureNumbers(const TextWords& candidate,

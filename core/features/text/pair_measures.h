@@ -62,6 +62,10 @@ class PairMeasures {
 
   PairFigures Measure(const TextWords& candidate);
 
+  // Returns the cosine of both texts' content words, each counted and times its
+  // inverse document frequency; 0 where a text has none.
+  double TfIdfCosine(const TextWords& candidate);
+
  private:
   using Places = absl::flat_hash_map<uint64_t, uint32_t, WordIdHasher>;
 
@@ -81,6 +85,7 @@ class PairMeasures {
   Places places_;                // Distinct content words of the query.
   std::vector<double> weights_;  // Their inverse document frequencies.
   double sum_of_weights_ = 0;
+  std::vector<uint32_t> query_counts_;
   Places bigrams_;
   Places numbers_;
   // Where each distinct word stands in the query: bits, num_blocks_ a word.
@@ -91,6 +96,8 @@ class PairMeasures {
   std::vector<uint32_t> counts_;       // By place.
   std::vector<uint64_t> subsequence_;  // Bits of V [Hyyro04].
   std::vector<uint8_t> found_;
+  Places distinct_;  // All its content words.
+  std::vector<uint64_t> ids_;
 };
 
 }  // namespace sortition

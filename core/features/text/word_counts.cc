@@ -9,10 +9,6 @@
 namespace sortition {
 namespace {
 
-double InverseFrequency(double num_texts, double count) {
-  return stable::Log(1 + (num_texts - count + 0.5) / (count + 0.5));
-}
-
 absl::Status Error(const model::v1::WordCounts& counts,
                    absl::string_view what) {
   return absl::InvalidArgumentError(
@@ -20,6 +16,12 @@ absl::Status Error(const model::v1::WordCounts& counts,
 }
 
 }  // namespace
+
+double InverseFrequency(uint64_t num_texts, uint64_t count) {
+  const auto n = static_cast<double>(count);
+  return stable::Log(1 +
+                     (static_cast<double>(num_texts) - n + 0.5) / (n + 0.5));
+}
 
 absl::StatusOr<InverseFrequencies> InverseFrequencies::Create(
     const model::v1::WordCounts& counts) {
@@ -34,8 +36,7 @@ absl::StatusOr<InverseFrequencies> InverseFrequencies::Create(
   }
   InverseFrequencies frequencies;
   frequencies.mean_length_ = counts.mean_length();
-  const auto num_texts = static_cast<double>(counts.num_texts());
-  frequencies.unknown_ = InverseFrequency(num_texts, 0);
+  frequencies.unknown_ = InverseFrequency(counts.num_texts(), 0);
   frequencies.by_word_.reserve(static_cast<size_t>(counts.word_size()));
   for (int i = 0; i < counts.word_size(); ++i) {
     if (i > 0 && counts.word(i) <= counts.word(i - 1)) {
@@ -48,7 +49,7 @@ absl::StatusOr<InverseFrequencies> InverseFrequencies::Create(
                                 ", must be in [1, ", counts.num_texts(), "]"));
     }
     frequencies.by_word_[WordId(counts.word(i))] =
-        InverseFrequency(num_texts, counts.count(i));
+        InverseFrequency(counts.num_texts(), counts.count(i));
   }
   return frequencies;
 }

@@ -21,6 +21,10 @@ inline bool IsContent(const TextWords& words, size_t i,
   return !options.drop_english_stop_words() || (words.kind(i) & kStopWord) == 0;
 }
 
+// Returns log(1 + (N - n + 0.5) / (n + 0.5)) [RobertsonZaragoza09, with the 1
+// that keeps it positive]: N texts, n of them with the word.
+double InverseFrequency(uint64_t num_texts, uint64_t count);
+
 // Inverse document frequencies. Immutable.
 class InverseFrequencies {
  public:
@@ -29,8 +33,6 @@ class InverseFrequencies {
   static absl::StatusOr<InverseFrequencies> Create(
       const model::v1::WordCounts& counts);
 
-  // Returns log(1 + (N - n + 0.5) / (n + 0.5)) [RobertsonZaragoza09, with the
-  // 1 that keeps it positive]: N texts, n of them with the word.
   double Of(uint64_t word_id) const {
     const auto found = by_word_.find(word_id);
     return found == by_word_.end() ? unknown_ : found->second;

@@ -60,7 +60,7 @@ TEST_F(BlockFunctionTest, GroupsSourcesOfManyQueries) {
   const std::shared_ptr<const CardinalityFunction> dcg =
       CardinalityFunction::Dcg(3, 0);
   const BlockFunction f(
-      std::vector<std::shared_ptr<const CardinalityFunction>>(40, dcg));
+      std::vector<std::shared_ptr<const SubmodularFunction>>(40, dcg));
   ScoreMatrix sources(6, 120);
   for (int i = 0; i < 120; ++i) {
     const double quality = Normal();

@@ -52,14 +52,17 @@ class RandomFunctionsTest : public ::testing::Test {
     return CutFunction::Create(n, edges).value();
   }
 
-  // Blocks of random cardinality functions with n items in all.
+  // Blocks of random functions with n items in all.
   std::unique_ptr<BlockFunction> RandomBlocks(size_t n) {
-    std::vector<std::shared_ptr<const CardinalityFunction>> blocks;
+    std::vector<std::shared_ptr<const SubmodularFunction>> blocks;
     while (n > 0) {
       const size_t size = 1 + Below(static_cast<int>(n));
-      switch (Below(3)) {
+      switch (Below(4)) {
         case 0:
           blocks.push_back(CardinalityFunction::AllPairs(size));
+          break;
+        case 2:
+          blocks.push_back(RandomCut(size));
           break;
         case 1:
           blocks.push_back(CardinalityFunction::Top(size, 1 + Below(3)));

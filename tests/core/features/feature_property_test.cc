@@ -44,6 +44,10 @@ transform { cross { left: 'question' right: 'sentence' bits: 10
 transform { cross { left: 'age' right: 'price' bits: 3 } }
 transform { ngrams { column: 'sentence' longest: 3 bits: 10 normalise: true
                      words { stemmer: 'english' } } }
+transform { ngrams { column: 'sentence' longest: 2 bits: 10 normalise: true
+                     idf: true } prefix: 'idf.' }
+transform { cross { left: 'question' right: 'sentence' bits: 10 idf: true }
+            prefix: 'idf.' }
 transform { text_pair { query: 'question' candidate: 'sentence'
                         standardise: true
                         words { stemmer: 'english'
@@ -51,7 +55,7 @@ transform { text_pair { query: 'question' candidate: 'sentence'
                         measure: [BM25, IDF_OVERLAP, COVERAGE,
                                   LONGEST_COMMON_SUBSEQUENCE, BIGRAM_OVERLAP,
                                   NEGATION_AGREEMENT, NUMBER_AGREEMENT,
-                                  LENGTH_RATIO, ANSWER_TYPE] } }
+                                  LENGTH_RATIO, ANSWER_TYPE, TF_IDF_COSINE] } }
 transform { vector { column: 'place' standardise: true } }
 transform { cosine { left: 'home' right: 'place' } }
 transform { polynomial { feature: ['log1p(price)', 'bm25(question,sentence)'] } }

@@ -65,6 +65,8 @@ TEST(SpecTest, RefusesDeclarationsWithoutMeaning) {
        "TEXT column"},
       {"transform { cross { left: 'c' right: 'x' } }",
        "cross.right is 'x', must be"},
+      {"transform { cross { left: 'n' right: 'c' idf: true } }",
+       "cross.idf is true, must be false where neither column is a TEXT"},
       {"transform { ngrams { column: 't' words { stemmer: 'latin' } } }",
        "words.stemmer is 'latin', must be empty or one of"},
       {"transform { ngrams { column: 't' longest: 6 } }",
@@ -129,7 +131,8 @@ TEST(SpecTest, RefusesLearnedValuesThatDoNotFit) {
                 "transform { number { column: 'n' quantile_bins: 2 } } "
                 "transform { vocabulary { column: 'c' } } "
                 "transform { text_pair { query: 'q' candidate: 't' "
-                "            measure: BM25 } }")),
+                "            measure: BM25 } } "
+                "transform { ngrams { column: 't' bits: 4 idf: true } }")),
             {OneQuery()}));
   ASSERT_OK(FeatureTransform::Create(good));
   struct Case {
@@ -138,7 +141,7 @@ TEST(SpecTest, RefusesLearnedValuesThatDoNotFit) {
   };
   using Learned = model::v1::LearnedFeatures;
   const Case cases[] = {
-      {"learned has 3 transforms, must have 4, as many as declared",
+      {"learned has 4 transforms, must have 5, as many as declared",
        [](Learned* l) { l->mutable_transform()->RemoveLast(); }},
       {"learned.transform[0].mean and scale have 0 and 1 values, must have 1",
        [](Learned* l) { l->mutable_transform(0)->clear_mean(); }},
@@ -152,6 +155,19 @@ TEST(SpecTest, RefusesLearnedValuesThatDoNotFit) {
        [](Learned* l) { l->mutable_transform(1)->add_edges(9); }},
       {"learned.transform[2].vocabulary has '', must be categories",
        [](Learned* l) { l->mutable_transform(2)->set_vocabulary(0, ""); }},
+      {"learned.transform[4].place_count has 0 values, must have 1, one per",
+       [](Learned* l) { l->mutable_transform(4)->clear_place_count(); }},
+      {"learned.transform[4].place_count[0] is 3, must be in [1, 2]",
+       [](Learned* l) { l->mutable_transform(4)->set_place_count(0, 3); }},
+      {"learned.transform[4].place_count[0] is 0, must be in [1, 2]",
+       [](Learned* l) { l->mutable_transform(4)->set_place_count(0, 0); }},
+      {"learned.transform[4].place[0] is 16, must be below 16 and above",
+       [](Learned* l) { l->mutable_transform(4)->set_place(0, 16); }},
+      {"learned.transform[4].place[1] is ",
+       [](Learned* l) {
+         l->mutable_transform(4)->add_place(l->transform(4).place(0));
+         l->mutable_transform(4)->add_place_count(1);
+       }},
       {"learned.word_counts has none of column 't'",
        [](Learned* l) { l->clear_word_counts(); }},
       {"word_counts of column 't': count[0] is 0",

@@ -24,7 +24,9 @@ schema {
 }
 transform { number { column: 'price' standardise: true } }
 transform { text_pair { query: 'search' candidate: 'title'
-                        measure: [BM25, IDF_OVERLAP] } }
+                        measure: [BM25, IDF_OVERLAP, TF_IDF_COSINE] } }
+transform { ngrams { column: 'title' bits: 8 idf: true normalise: true } }
+transform { cross { left: 'search' right: 'title' bits: 8 idf: true } }
 )";
 constexpr int kCandidates = 4;
 constexpr const char* kWords[] = {"shoe", "hat", "coat", "glove", "scarf"};

@@ -1,0 +1,17 @@
+#pragma once
+// The format of a version's files, which its manifest says.
+#include <cstdint>
+
+#include "sortition/model/v1/model.pb.h"
+
+namespace sortition {
+
+// The largest format_version, of models with fields that programs which know
+// version 1 alone would ignore: rank_factors, and inverse document frequencies
+// of n-grams, of crosses and in TF_IDF_COSINE.
+inline constexpr uint32_t kNewestFormatVersion = 2;
+
+// Returns the smallest format_version whose readers know the model's fields.
+uint32_t FormatVersionOf(const model::v1::Model& model);
+
+}  // namespace sortition
