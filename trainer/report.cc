@@ -1,5 +1,6 @@
 #include "trainer/report.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -82,22 +83,35 @@ std::string WithInterval(const model::v1::Estimate& estimate) {
       absl::StrFormat("[%.4f, %.4f]", estimate.lower(), estimate.upper()));
 }
 
+// Returns β, empty for the parent, which is not trained.
+std::string SmoothingCell(const model::v1::Evaluation::GridPoint& point) {
+  const double smoothing = point.has_smoothing() ? point.smoothing() : 1;
+  return point.termination() == kNotTrained
+             ? std::string(10, ' ')
+             : absl::StrFormat("%9.3g ", smoothing);
+}
+
+// A grid without smoothing has no column of it.
 void AppendGrid(const TrainReport& report, std::string* text) {
   const auto& grid = report.evaluation().grid();
   const bool batch = !grid.empty() && grid[0].optimiser() == "BATCH";
+  const bool smooths =
+      std::any_of(grid.begin(), grid.end(),
+                  [](const auto& point) { return point.has_smoothing(); });
   absl::StrAppendFormat(
       text,
-      "\n%s\n  %7s %8s %7s  %-6s %10s  %-22s %10s  %27s  %27s "
+      "\n%s\n  %s%7s %8s %7s  %-6s %10s  %-22s %10s  %27s  %27s "
       "%10s %8s\n",
-      LearnerTitle(report), "c", "lambda", "l2", "start",
-      batch ? "iterations" : "epochs", "ended by", "objective", "eq. 1",
-      "improvement", "criterion", "ess");
+      LearnerTitle(report), smooths ? "smoothing " : "", "c", "lambda", "l2",
+      "start", batch ? "iterations" : "epochs", "ended by", "objective",
+      "eq. 1", "improvement", "criterion", "ess");
   for (const auto& point : grid) {
     absl::StrAppendFormat(
         text,
-        "%c %7s %8.3g %7.3g  %-6s %10d  %-22s %10.5f  %27s  %27s %10.5f "
+        "%c %s%7s %8.3g %7.3g  %-6s %10d  %-22s %10.5f  %27s  %27s %10.5f "
         "%8.1f\n",
         point.chosen() ? '*' : ' ',
+        smooths ? SmoothingCell(point) : std::string(),
         point.has_lambda_factor()
             ? absl::StrFormat("%.3g", point.lambda_factor())
             : "",

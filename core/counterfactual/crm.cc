@@ -85,18 +85,28 @@ absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> CalibratedLambda(const TuplePolicy& policy) {
+Moments MomentsOfLogging(const TuplePolicy& policy, double smoothing) {
   Moments losses;
   for (size_t i = 0; i < policy.num_tuples(); ++i) {
-    losses.Add(policy.loss(i), policy.weight(i));
+    const double weight =
+        smoothing == 1 ? 1
+                       : std::exp((1 - smoothing) * policy.log_propensity(i));
+    losses.Add(policy.loss(i) * weight, policy.weight(i));
   }
+  return losses;
+}
+
+absl::StatusOr<double> CalibratedLambda(const TuplePolicy& policy,
+                                        double smoothing) {
+  const Moments losses = MomentsOfLogging(policy, smoothing);
   const double n = losses.total();
   if (losses.variance() > 0) {
     return -losses.mean() * std::sqrt(n / losses.variance());
   }
   return absl::FailedPreconditionError(absl::StrCat(
       "lambda_factor: all ", policy.num_tuples(),
-      " training tuples have the loss ", losses.mean(),
+      " training tuples have the loss ",
+      smoothing == 1 ? "" : "times p^(1 - smoothing) ", losses.mean(),
       ", so lambda* is not defined; the losses must differ, or set lambda"));
 }
 

@@ -49,12 +49,18 @@ void ClippedLosses(std::span<const double> losses, double clip,
 // its range.
 absl::Status ValidateCrm(const TuplePolicy& policy, const CrmOptions& options);
 
+// Returns the moments of u of the policy that logged, whose tuples `policy`
+// has, if propensities count as p^β, β = `smoothing`: its weights are p / p^β
+// <= 1
+// <= M, so that uᵢ = δᵢ pᵢ^(1-β), the loss itself for β = 1.
+Moments MomentsOfLogging(const TuplePolicy& policy, double smoothing = 1);
+
 // Returns λ* of sec. 4.4, at which the objective (μ = 0) of the logging policy
-// is 0. All weights of that policy are 1, hence u = δ, and ū + λ* √(V / n) = 0
-// gives λ* = -ū √(n / V). For a larger λ, a policy that avoids all logged
-// actions (u = 0) has a lower objective than the logging policy.
-// FailedPrecondition if all losses are equal.
-absl::StatusOr<double> CalibratedLambda(const TuplePolicy& policy);
+// is 0: ū + λ* √(V / n) = 0 of these moments gives λ* = -ū √(n / V). For a
+// larger λ, a policy that avoids all logged actions (u = 0) has a lower
+// objective than the logging policy. FailedPrecondition if all u are equal.
+absl::StatusOr<double> CalibratedLambda(const TuplePolicy& policy,
+                                        double smoothing = 1);
 
 // A majoriser of the standard deviation at w₀ (Prop. 4):
 //   √V(w) <= A Σᵢ uᵢ + B Σᵢ uᵢ² + C  for every w, with equality at w₀;

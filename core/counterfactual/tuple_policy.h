@@ -69,4 +69,45 @@ class TuplePolicy {
   }
 };
 
+// The same policy with pᵢ^β in place of pᵢ: exponential smoothing
+// [AoualiEtAl23]. Weights h / p^β are at most 1 / p^β, and shrink most where p
+// is small: less variance, and a bias to what was logged often, since their
+// expectation is Σ_y h π^(1-β).
+class SmoothedPropensities final : public TuplePolicy {
+ public:
+  // `policy` must outlive this, and may be used by others between calls as far
+  // as it may be without this. β = `smoothing` is in (0, 1].
+  SmoothedPropensities(TuplePolicy* policy, double smoothing)
+      : policy_(policy), smoothing_(smoothing) {}
+
+  size_t num_tuples() const override { return policy_->num_tuples(); }
+  Eigen::Index dimension() const override { return policy_->dimension(); }
+  double loss(size_t i) const override { return policy_->loss(i); }
+  double log_propensity(size_t i) const override {
+    return smoothing_ * policy_->log_propensity(i);
+  }
+  double weight(size_t i) const override { return policy_->weight(i); }
+  double reward(size_t i) const override { return policy_->reward(i); }
+  void LogProbabilities(const Eigen::VectorXd& parameters,
+                        std::span<const uint32_t> tuples,
+                        std::span<double> log_probabilities) override {
+    policy_->LogProbabilities(parameters, tuples, log_probabilities);
+  }
+  void AddGradient(std::span<const double> factors,
+                   Eigen::VectorXd* gradient) override {
+    policy_->AddGradient(factors, gradient);
+  }
+  std::optional<EntryGroups> gradient_entries() override {
+    return policy_->gradient_entries();
+  }
+  void Prefetch(std::span<const uint32_t> tuples) const override {
+    policy_->Prefetch(tuples);
+  }
+  size_t block_size() const override { return policy_->block_size(); }
+
+ private:
+  TuplePolicy* policy_;
+  double smoothing_;
+};
+
 }  // namespace sortition

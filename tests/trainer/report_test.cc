@@ -43,6 +43,28 @@ TEST(ReportTest, ShowsTheGrid) {
                         "decrease +-0\\.62500 +0\\.7500 +.0\\.5000, 1\\.0000. "
                         "+0\\.2500 +.-0\\.0625, 0\\.5000. +0\\.12500 +42"));
   EXPECT_THAT(text, testing::Not(HasSubstr("Nothing that was trained")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("smoothing")));
+}
+
+TEST(ReportTest, ShowsSmoothingWhereAPointHasIt) {
+  config::v1::TrainReport report;
+  auto* grid = report.mutable_evaluation()->mutable_grid();
+  auto* parent = grid->Add();
+  parent->set_start("parent");
+  parent->set_termination(kNotTrained);
+  for (const double smoothing : {0.7, 1.0}) {
+    auto* point = grid->Add();
+    point->set_lambda(0.375);
+    point->set_start("zero");
+    if (smoothing != 1) point->set_smoothing(smoothing);
+  }
+  grid->Mutable(1)->set_chosen(true);
+  const std::string text = FormatReport(report);
+  EXPECT_THAT(text, HasSubstr("\n  smoothing       c   lambda "));
+  EXPECT_THAT(text,
+              HasSubstr("\n                           0       0  parent"));
+  EXPECT_THAT(text, HasSubstr("\n*       0.7            0.375 "));
+  EXPECT_THAT(text, HasSubstr("\n          1            0.375 "));
 }
 
 TEST(ReportTest, SaysThatTheParentIsKept) {

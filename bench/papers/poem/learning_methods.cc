@@ -92,25 +92,13 @@ class Search {
   Search(const Method& method, LabelLog* log) : method_(method), log_(log) {}
 
   absl::StatusOr<Learnt> Run() {
-    ASSIGN_OR_RETURN(const auto lambdas,
-                     ListLambdas(method_.options, *log_->train()));
-    const auto l2s = ListL2s(method_.options, *log_->train());
     RETURN_IF_ERROR(FitModel());
-    const double clip = RuleClip(method_, *log_->train());
     if (method_.from_parent) Try(log_->logging_parameters());
-    for (const double factor : method_.clip_factors) {
-      for (const double smoothing : method_.smoothing) {
-        for (const LambdaChoice& lambda : lambdas) {
-          for (const double l2 : l2s) {
-            for (const double step : method_.steps) {
-              RETURN_IF_ERROR(FromStarts({.options = method_.options,
-                                          .clip = factor * clip,
-                                          .lambda = lambda.lambda,
-                                          .l2 = l2,
-                                          .prior = log_->logging_parameters()},
-                                         smoothing, step));
-            }
-          }
+    ASSIGN_OR_RETURN(const std::vector<CounterfactualRun> runs, ListRuns());
+    for (const CounterfactualRun& run : runs) {
+      for (const double quantile : method_.quantiles) {
+        for (const double step : method_.steps) {
+          RETURN_IF_ERROR(FromStarts(run, quantile, step));
         }
       }
     }
@@ -119,6 +107,31 @@ class Search {
   }
 
  private:
+  // Returns all M, β, λ and μ.
+  absl::StatusOr<std::vector<CounterfactualRun>> ListRuns() {
+    std::vector<CounterfactualRun> runs;
+    const double clip = RuleClip(method_, *log_->train());
+    const auto l2s = ListL2s(method_.options, *log_->train());
+    for (const double factor : method_.clip_factors) {
+      for (const double smoothing : ListSmoothings(method_.options)) {
+        ASSIGN_OR_RETURN(
+            const auto lambdas,
+            ListLambdas(method_.options, *log_->train(), smoothing));
+        for (const LambdaChoice& lambda : lambdas) {
+          for (const double l2 : l2s) {
+            runs.push_back({.options = method_.options,
+                            .clip = factor * clip,
+                            .lambda = lambda.lambda,
+                            .smoothing = smoothing,
+                            .l2 = l2,
+                            .prior = log_->logging_parameters()});
+          }
+        }
+      }
+    }
+    return runs;
+  }
+
   absl::Status FitModel() {
     if (method_.options.objective() != PoemOptions::DOUBLY_ROBUST) {
       return absl::OkStatus();
@@ -132,29 +145,28 @@ class Search {
     return absl::OkStatus();
   }
 
-  absl::Status FromStarts(CounterfactualRun run, double smoothing,
-                          double step) {
+  absl::Status FromStarts(CounterfactualRun run, double quantile, double step) {
     run.options.mutable_adagrad()->set_step_size(step);
     if (method_.from_zero) {
-      RETURN_IF_ERROR(Fit(run, smoothing));
+      RETURN_IF_ERROR(Fit(run, quantile));
     }
     if (!method_.from_parent) return absl::OkStatus();
     run.start = log_->logging_parameters();
-    return Fit(run, smoothing);
+    return Fit(run, quantile);
   }
 
-  absl::Status Fit(CounterfactualRun& run, double smoothing) {
+  absl::Status Fit(CounterfactualRun& run, double quantile) {
     const double begin = WallSeconds();
     ++fits_;
     ASSIGN_OR_RETURN(const Eigen::VectorXd parameters,
-                     Parameters(run, smoothing));
+                     Parameters(run, quantile));
     seconds_ += WallSeconds() - begin;
     Try(parameters);
     return absl::OkStatus();
   }
 
   absl::StatusOr<Eigen::VectorXd> Parameters(CounterfactualRun& run,
-                                             double smoothing) {
+                                             double quantile) {
     if (method_.protocol == Protocol::kAuthors &&
         method_.options.optimiser() == PoemOptions::STOCHASTIC) {
       return DescendAsAuthors(
@@ -170,7 +182,7 @@ class Search {
     if (method_.weights != Weights::kPlain) {
       ASSIGN_OR_RETURN(
           risk, MakeSmoothedRisk({.weights = method_.weights,
-                                  .strength = smoothing,
+                                  .quantile = quantile,
                                   .clip = run.clip},
                                  log_->contexts(), log_->train_tuples()));
       run.risk = risk.get();
@@ -285,12 +297,13 @@ std::vector<Method> NewerMethods() {
   bounded.from_parent = true;
   Method exponential = Ips(Protocol::kBest, kBatch);
   exponential.name = "ES(B)";
-  exponential.weights = Weights::kExponential;
-  exponential.smoothing = {0.5, 0.7, 0.9};
-  Method implicit = exponential;
+  for (const double beta : {0.5, 0.7, 0.9}) {
+    exponential.options.add_smoothing(beta);
+  }
+  Method implicit = Ips(Protocol::kBest, kBatch);
   implicit.name = "IX(B)";
   implicit.weights = Weights::kImplicit;
-  implicit.smoothing = {0.1, 0.5, 0.9};
+  implicit.quantiles = {0.1, 0.5, 0.9};
   Method shrunk = Ips(Protocol::kBest, kBatch);
   shrunk.name = "shrinkage(B)";
   shrunk.weights = Weights::kShrunk;

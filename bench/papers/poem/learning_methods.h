@@ -35,7 +35,7 @@ struct Method {
   std::string published = {};  // The paper's row; empty if it has none.
   Protocol protocol = Protocol::kText;
   // Objective, optimiser and, unless they are the defaults, lambda_factor,
-  // penalty, l2 and prior_decisions.
+  // smoothing, penalty, l2 and prior_decisions.
   config::v1::PoemOptions options = {};
   Criterion criterion = Criterion::kUnbiased;
   std::vector<double> clip_factors = {1};  // Of the rule's M; a grid.
@@ -44,7 +44,7 @@ struct Method {
   bool scales_majoriser = false;
   uint32_t most_batches = 1000;
   Weights weights = Weights::kPlain;
-  std::vector<double> smoothing = {0};  // β, or γ as a quantile of p; a grid.
+  std::vector<double> quantiles = {0};  // kImplicit: those of γ; a grid.
   bool from_zero = true;
   // Descends from h0, too, and keeps it if nothing has a better criterion.
   bool from_parent = false;

@@ -27,6 +27,13 @@ Method Setting(const std::string& name, PoemOptions::Objective objective,
   return method;
 }
 
+// The same with a grid of β, plain weights among them.
+Method Smoothed(Method method, const std::string& name) {
+  method.name = name;
+  for (const double beta : {0.7, 1.0}) method.options.add_smoothing(beta);
+  return method;
+}
+
 double LossOfH0(const Results& results) {
   return Mean(results.logging[static_cast<size_t>(Protocol::kBest)].expected);
 }
@@ -76,6 +83,11 @@ std::vector<Method> ObjectivesToChooseFrom() {
   Method near_parent = Setting("CRM(S) near h0", PoemOptions::CRM, kStochastic);
   near_parent.options.set_penalty(PoemOptions::PROXIMAL);
   methods.push_back(near_parent);
+  methods.push_back(Smoothed(methods[kDefault], "CRM(S), beta"));
+  methods.push_back(
+      Smoothed(Setting("", PoemOptions::CRM, kBatch), "CRM(B), beta"));
+  methods.push_back(
+      Smoothed(Setting("", PoemOptions::DOUBLY_ROBUST, kBatch), "DR(B), beta"));
   for (Method& method : NewerMethods()) {
     if (method.name == "DR(B)") continue;
     methods.push_back(std::move(method));

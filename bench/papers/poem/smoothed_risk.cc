@@ -25,19 +25,14 @@ TermFunction ShrunkTerm(double s) {
   };
 }
 
-// Replaces p by p^β, or by p + γ, at most 1.
-void SmoothPropensities(const Smoothing& smoothing,
-                        std::vector<double>* log_propensities) {
-  if (smoothing.weights == Weights::kExponential) {
-    for (double& value : *log_propensities) value *= smoothing.strength;
-  } else if (smoothing.weights == Weights::kImplicit) {
-    std::vector<double> sorted = *log_propensities;
-    std::sort(sorted.begin(), sorted.end());
-    const double gamma = std::exp(sorted[static_cast<size_t>(
-        smoothing.strength * static_cast<double>(sorted.size() - 1))]);
-    for (double& value : *log_propensities) {
-      value = std::fmin(0, std::log(std::exp(value) + gamma));
-    }
+// Replaces p by p + γ, at most 1.
+void AddGamma(double quantile, std::vector<double>* log_propensities) {
+  std::vector<double> sorted = *log_propensities;
+  std::sort(sorted.begin(), sorted.end());
+  const double gamma = std::exp(sorted[static_cast<size_t>(
+      quantile * static_cast<double>(sorted.size() - 1))]);
+  for (double& value : *log_propensities) {
+    value = std::fmin(0, std::log(std::exp(value) + gamma));
   }
 }
 
@@ -47,7 +42,9 @@ class SmoothedRisk : public GridRisk {
       const Smoothing& smoothing, const LabelContexts& contexts,
       const LabelTuples& tuples) {
     auto risk = std::unique_ptr<SmoothedRisk>(new SmoothedRisk(tuples));
-    SmoothPropensities(smoothing, &risk->tuples_.log_propensities);
+    if (smoothing.weights == Weights::kImplicit) {
+      AddGamma(smoothing.quantile, &risk->tuples_.log_propensities);
+    }
     ASSIGN_OR_RETURN(LabelsPolicy policy,
                      LabelsPolicy::Create(contexts, risk->tuples_));
     risk->policy_.emplace(std::move(policy));

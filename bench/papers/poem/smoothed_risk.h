@@ -1,5 +1,5 @@
 #pragma once
-// Objectives whose weights are smoothed otherwise than by a clip.
+// Objectives whose weights are smoothed otherwise than sortition-trainer does.
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -11,20 +11,18 @@ namespace sortition {
 // What learners since 2015 do with weights h / p.
 enum class Weights {
   kPlain,
-  kExponential,  // h / p^β [AoualiEtAl23]
-  kImplicit,     // h / (p + γ) [Neu15]
-  kShrunk,       // ρ s / (ρ² + s), s = M² [SuEtAl20]
+  kImplicit,  // h / (p + γ) [Neu15]
+  kShrunk,    // ρ s / (ρ² + s), s = M² [SuEtAl20]
 };
 
 struct Smoothing {
   Weights weights = Weights::kPlain;
-  // kExponential: β. kImplicit: γ is this quantile of the propensities.
-  double strength = 0;
-  double clip = 1;  // M; kShrunk: √s.
+  double quantile = 0;  // kImplicit: γ is this quantile of the propensities.
+  double clip = 1;      // M; kShrunk: √s.
 };
 
-// Returns the mean of δ times the smoothed weight; those of kExponential and
-// kImplicit are clipped at M. `contexts` must outlive it.
+// Returns the mean of δ times the smoothed weight; those of kImplicit are
+// clipped at M. `contexts` must outlive it.
 absl::StatusOr<std::unique_ptr<GridRisk>> MakeSmoothedRisk(
     const Smoothing& smoothing, const LabelContexts& contexts,
     const LabelTuples& tuples);

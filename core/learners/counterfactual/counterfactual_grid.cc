@@ -14,7 +14,6 @@
 #include "core/base/status_macros.h"
 #include "core/counterfactual/estimators.h"
 #include "core/counterfactual/findings.h"
-#include "core/counterfactual/moments.h"
 #include "core/counterfactual/tuple_terms.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
 #include "core/learners/counterfactual/poem_options.h"
@@ -29,6 +28,7 @@ using model::v1::Evaluation;
 enum class Start { kZero, kParent, kPrior };
 
 struct Point {
+  double smoothing = 1;  // β
   LambdaChoice lambda = {};
   double l2 = 0;
   Start start = Start::kZero;
@@ -39,7 +39,7 @@ struct Point {
 struct Grid {
   const GridTask& task;
   double clip = 1;  // M
-  std::vector<Point> points;
+  std::vector<Point> points = {};
   Eigen::VectorXd scales = {};                // Of the parameters; empty: 1.
   GridData::LossModelCopies loss_model = {};  // Empty: no loss model.
   MakeGridRisk make_risk = {};  // Empty: that of the weighted losses.
@@ -69,16 +69,6 @@ bool Moved(std::span<const double> log_weights) {
   });
 }
 
-MeanWeight MeanWeightOf(std::span<const double> log_weights,
-                        std::span<const double> counts) {
-  Moments weights;
-  for (size_t i = 0; i < log_weights.size(); ++i) {
-    weights.Add(std::exp(std::fmin(log_weights[i], 300)),
-                counts.empty() ? 1 : counts[i]);
-  }
-  return {weights.mean(), std::sqrt(weights.variance() / weights.total())};
-}
-
 struct PointResult {
   absl::Status status;
   CounterfactualResult learned;
@@ -100,16 +90,22 @@ std::vector<Start> ListStarts(const GridTask& task) {
   return starts;
 }
 
-std::vector<Point> ListPoints(const GridTask& task,
-                              const std::vector<LambdaChoice>& lambdas,
-                              const std::vector<double>& l2s) {
+absl::StatusOr<std::vector<Point>> ListPoints(const GridTask& task,
+                                              const TuplePolicy& policy) {
   std::vector<Point> points;
   if (task.parent_start.size() > 0) {
     points.push_back({.start = Start::kParent, .is_trained = false});
   }
+  const std::vector<double> l2s = ListL2s(task.options, policy);
   for (const Start start : ListStarts(task)) {
-    for (const LambdaChoice& lambda : lambdas) {
-      for (const double l2 : l2s) points.push_back({lambda, l2, start});
+    for (const double smoothing : ListSmoothings(task.options)) {
+      ASSIGN_OR_RETURN(const auto lambdas,
+                       ListLambdas(task.options, policy, smoothing));
+      for (const LambdaChoice& lambda : lambdas) {
+        for (const double l2 : l2s) {
+          points.push_back({smoothing, lambda, l2, start});
+        }
+      }
     }
   }
   return points;
@@ -148,11 +144,8 @@ absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
         absl::StrCat("training tuples: there are ", policy->num_tuples(),
                      ", must be at least 2"));
   }
-  ASSIGN_OR_RETURN(const auto lambdas, ListLambdas(task.options, *policy));
-  Grid grid{
-      .task = task,
-      .clip = ClipOf(task.options, *policy),
-      .points = ListPoints(task, lambdas, ListL2s(task.options, *policy))};
+  Grid grid{.task = task, .clip = ClipOf(task.options, *policy)};
+  ASSIGN_OR_RETURN(grid.points, ListPoints(task, *policy));
   if (task.options.standardise()) grid.scales = task.data->FeatureScales();
   ASSIGN_OR_RETURN(grid.make_risk, task.data->PrepareRisk(task.options));
   if (task.options.objective() == PoemOptions::DOUBLY_ROBUST &&
@@ -227,6 +220,7 @@ absl::StatusOr<CounterfactualResult> Learn(const Grid& grid, const Point& point,
       .options = task.options,
       .clip = grid.clip,
       .lambda = point.lambda.lambda,
+      .smoothing = point.smoothing,
       .l2 = point.l2,
       .start = StartOf(task, point),
       .prior = task.prior.size() > 0 ? task.prior : task.parent_start,
@@ -288,6 +282,7 @@ Evaluation::GridPoint Describe(const GridTask& task, const Point& point,
   if (point.lambda.factor) row.set_lambda_factor(*point.lambda.factor);
   row.set_lambda(point.lambda.lambda);
   row.set_l2(point.l2);
+  if (point.smoothing != 1) row.set_smoothing(point.smoothing);
   row.set_start(StartName(point.start));
   row.set_epochs(result.learned.epochs);
   row.set_iterations(result.learned.iterations);

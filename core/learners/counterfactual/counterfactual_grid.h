@@ -1,5 +1,5 @@
 #pragma once
-// Trains over a grid of λ and μ in parallel, and chooses the best point by
+// Trains over a grid of β, λ and μ in parallel, and chooses the best point by
 // counterfactual validation [SwaminathanJoachims15, sec. 6]. The parent, the
 // policy that is to be replaced, is a point of every grid.
 #include <functional>

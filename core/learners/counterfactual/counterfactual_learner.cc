@@ -26,7 +26,8 @@ namespace {
 
 using config::v1::PoemOptions;
 
-// What is minimised beside the risk, and in which units.
+// What is minimised beside the risk, and in which units: of a policy whose
+// propensities are not smoothed.
 struct Setting {
   ParameterFrame frame;
   double unit = 1;                        // κ
@@ -42,8 +43,9 @@ Setting MakeSetting(const CounterfactualRun& run, TuplePolicy* policy) {
   const PoemOptions& options = run.options;
   if (options.standardise()) setting.frame.scales = run.scales;
   if (options.scale_losses()) {
-    setting.unit = run.risk != nullptr ? run.risk->loss_unit()
-                                       : LossUnit(options.objective(), *policy);
+    setting.unit = run.risk != nullptr
+                       ? run.risk->loss_unit()
+                       : LossUnit(options.objective(), *policy, run.smoothing);
   }
   switch (options.penalty()) {
     case PoemOptions::PROXIMAL:
@@ -111,13 +113,15 @@ absl::StatusOr<CounterfactualResult> Descend(TupleTerms* terms, double lambda,
       .termination = std::string(PoemTerminationName(result.termination))};
 }
 
+// `weighed` has the propensities that weigh the tuples.
 absl::StatusOr<CounterfactualResult> TrainSelfNormalised(
-    TuplePolicy* policy, const CounterfactualRun& run) {
+    TuplePolicy* weighed, const Setting& setting,
+    const CounterfactualRun& run) {
   ASSIGN_OR_RETURN(const SelfNormalisedRisk risk,
                    SelfNormalisedRisk::Create(run.lambda));
   ASSIGN_OR_RETURN(const RiskObjective objective,
-                   RiskObjective::Create(policy, &risk, 0));
-  return Minimise(objective, MakeSetting(run, policy), run);
+                   RiskObjective::Create(weighed, &risk, 0));
+  return Minimise(objective, setting, run);
 }
 
 absl::Status ValidateRun(const CounterfactualRun& run) {
@@ -126,7 +130,16 @@ absl::Status ValidateRun(const CounterfactualRun& run) {
     return absl::InvalidArgumentError(
         absl::StrCat("l2 is ", run.l2, ", must be finite and at least 0"));
   }
-  if (run.risk != nullptr) return absl::OkStatus();
+  if (!(run.smoothing > 0 && run.smoothing <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("smoothing is ", run.smoothing, ", must be in (0, 1]"));
+  }
+  if (run.risk != nullptr) {
+    if (run.smoothing == 1) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("smoothing is ", run.smoothing,
+                     ", must be 1 for data with a risk of their own"));
+  }
   if (run.options.objective() == PoemOptions::EXPOSURE) {
     return absl::InvalidArgumentError(
         "objective is EXPOSURE, must be another for data without rewards by "
@@ -143,8 +156,11 @@ absl::Status ValidateRun(const CounterfactualRun& run) {
 
 }  // namespace
 
-double LossUnit(PoemOptions::Objective objective, const TuplePolicy& policy) {
-  const Moments losses = MomentsOfLosses(policy);
+double LossUnit(PoemOptions::Objective objective, const TuplePolicy& policy,
+                double smoothing) {
+  const bool shrinks = objective != PoemOptions::SELF_NORMALISED &&
+                       objective != PoemOptions::DOUBLY_ROBUST;
+  const Moments losses = MomentsOfLogging(policy, shrinks ? smoothing : 1);
   double square = losses.variance();
   if (objective != PoemOptions::SELF_NORMALISED) {
     square *= 1 - 1 / losses.total();  // The divisor of a mean.
@@ -159,8 +175,11 @@ absl::StatusOr<CounterfactualResult> TrainCounterfactual(
   const PoemOptions::Objective objective = run.options.objective();
   CHECK((objective == PoemOptions::DOUBLY_ROBUST && run.risk == nullptr) ==
         (model != nullptr));
+  SmoothedPropensities smoothed(policy, run.smoothing);
+  TuplePolicy* const weighed = run.smoothing == 1 ? policy : &smoothed;
+  const Setting setting = MakeSetting(run, policy);
   if (objective == PoemOptions::SELF_NORMALISED) {
-    return TrainSelfNormalised(policy, run);
+    return TrainSelfNormalised(weighed, setting, run);
   }
   const bool smooths = objective == PoemOptions::LOG_SMOOTHING;
   const double clip =
@@ -172,14 +191,13 @@ absl::StatusOr<CounterfactualResult> TrainCounterfactual(
     ASSIGN_OR_RETURN(
         weighted,
         WeightedTerms::Create(
-            policy, smooths ? LogSmoothedTerm(run.lambda) : ClippedTerm(clip),
+            weighed, smooths ? LogSmoothedTerm(run.lambda) : ClippedTerm(clip),
             model));
   }
   TupleTerms* const terms = weighted ? &*weighted : run.risk->terms();
   CHECK(terms->num_tuples() == policy->num_tuples() &&
         terms->dimension() == policy->dimension());
   const double lambda = smooths ? 0 : run.lambda;
-  const Setting setting = MakeSetting(run, policy);
   if (run.options.optimiser() == PoemOptions::STOCHASTIC) {
     return Descend(terms, lambda, setting, run);
   }

@@ -109,6 +109,9 @@ absl::StatusOr<model::v1::HiddenLayer> LearnHiddenLayer(
   run.l2 = penalties.empty()
                ? 1e-6  // As the grid's default.
                : *std::min_element(penalties.begin(), penalties.end());
+  // Of the grid, the weights that are nearest to plain ones.
+  const std::vector<double> smoothings = ListSmoothings(run.options);
+  run.smoothing = *std::max_element(smoothings.begin(), smoothings.end());
   run.clip = ClipOf(run.options, policy);
   run.start = Eigen::VectorXd::Zero(policy.dimension());
   const Eigen::VectorXd scales =

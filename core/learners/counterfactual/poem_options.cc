@@ -92,6 +92,27 @@ absl::Status ValidateRankWeights(const PoemOptions& options) {
   return Unfit("rank_weights", name, "ORDER", options);
 }
 
+// Smoothing is of the propensities of whole actions. Exposures and the weights
+// of ranks come from the policies that logged.
+absl::Status ValidateSmoothing(const PoemOptions& options) {
+  for (const double smoothing : options.smoothing()) {
+    if (!(smoothing > 0 && smoothing <= 1)) {
+      return Bad("smoothing", absl::StrCat(smoothing), "in (0, 1]");
+    }
+    if (smoothing == 1) continue;
+    if (options.objective() == PoemOptions::EXPOSURE) {
+      return Unfit("smoothing", absl::StrCat(smoothing), "1 or unset", options);
+    }
+    if (options.rank_weights() != PoemOptions::ORDER) {
+      return Bad(
+          "smoothing", absl::StrCat(smoothing),
+          absl::StrCat("1 or unset for rank_weights ",
+                       PoemOptions::RankWeights_Name(options.rank_weights())));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Checks that what EXPOSURE alone has is not set.
 absl::Status ValidateNoExposure(const PoemOptions& options) {
   if (options.examination_size() > 0) {
@@ -175,10 +196,11 @@ std::vector<double> DefaultFactors(PoemOptions::Objective objective) {
   return {0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1};  // Sec. 6.
 }
 
-// Returns λ for c = 1. For doubly robust terms it is CRM's: their own would
-// need the whole distribution of the logging policy, and the scale is the same.
+// Returns λ for c = 1. For doubly robust terms it is CRM's of plain weights:
+// their own would need the whole distribution of the logging policy, and the
+// scale is the same, whatever β, which leaves the model's part as it is.
 absl::StatusOr<double> LambdaUnit(PoemOptions::Objective objective,
-                                  const TuplePolicy& policy) {
+                                  const TuplePolicy& policy, double smoothing) {
   switch (objective) {
     case PoemOptions::IPS:
     case PoemOptions::CLIPPED_IPS:
@@ -186,12 +208,13 @@ absl::StatusOr<double> LambdaUnit(PoemOptions::Objective objective,
     case PoemOptions::EXPOSURE:
       return 1;
     case PoemOptions::LOG_SMOOTHING:
-      return 1 / std::sqrt(MomentsOfLosses(policy).total());
-    case PoemOptions::CRM:
+      return 1 / std::sqrt(MomentsOfLogging(policy).total());
     case PoemOptions::DOUBLY_ROBUST:
+      return CalibratedLambda(policy);
+    case PoemOptions::CRM:
       break;
   }
-  return CalibratedLambda(policy);
+  return CalibratedLambda(policy, smoothing);
 }
 
 }  // namespace
@@ -211,6 +234,7 @@ absl::Status ValidatePoemOptions(const PoemOptions& options) {
                  options);
   }
   RETURN_IF_ERROR(ValidateRankWeights(options));
+  RETURN_IF_ERROR(ValidateSmoothing(options));
   RETURN_IF_ERROR(options.objective() == PoemOptions::EXPOSURE
                       ? ValidateExposure(options)
                       : ValidateNoExposure(options));
@@ -223,6 +247,11 @@ bool HasClip(PoemOptions::Objective objective) {
          objective == PoemOptions::DOUBLY_ROBUST;
 }
 
+std::vector<double> ListSmoothings(const PoemOptions& options) {
+  if (options.smoothing_size() == 0) return {1};
+  return {options.smoothing().begin(), options.smoothing().end()};
+}
+
 double ClipOf(const PoemOptions& options, const TuplePolicy& policy) {
   if (!HasClip(options.objective())) {
     return std::numeric_limits<double>::infinity();
@@ -231,7 +260,7 @@ double ClipOf(const PoemOptions& options, const TuplePolicy& policy) {
 }
 
 absl::StatusOr<std::vector<LambdaChoice>> ListLambdas(
-    const PoemOptions& options, const TuplePolicy& policy) {
+    const PoemOptions& options, const TuplePolicy& policy, double smoothing) {
   std::vector<LambdaChoice> choices;
   for (const double lambda : options.lambda()) {
     choices.push_back({std::nullopt, lambda});
@@ -244,7 +273,7 @@ absl::StatusOr<std::vector<LambdaChoice>> ListLambdas(
     LambdaChoice choice{factor, 0};
     if (factor != 0) {
       ASSIGN_OR_RETURN(const double unit,
-                       LambdaUnit(options.objective(), policy));
+                       LambdaUnit(options.objective(), policy, smoothing));
       choice.lambda = factor * unit;
     }
     choices.push_back(choice);
@@ -258,7 +287,7 @@ std::vector<double> ListL2s(const PoemOptions& options,
   if (options.prior_decisions_size() > 0) {
     std::vector<double> l2s(options.prior_decisions().begin(),
                             options.prior_decisions().end());
-    const double decisions = MomentsOfLosses(policy).total();
+    const double decisions = MomentsOfLogging(policy).total();
     for (double& l2 : l2s) l2 /= decisions;
     return l2s;
   }
@@ -266,14 +295,6 @@ std::vector<double> ListL2s(const PoemOptions& options,
   // as the risk that can be gained.
   if (options.penalty() == PoemOptions::NORM) return {1e-6};
   return {0.01, 0.1, 1};
-}
-
-Moments MomentsOfLosses(const TuplePolicy& policy) {
-  Moments losses;
-  for (size_t i = 0; i < policy.num_tuples(); ++i) {
-    losses.Add(policy.loss(i), policy.weight(i));
-  }
-  return losses;
 }
 
 }  // namespace sortition

@@ -6,7 +6,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/counterfactual/moments.h"
 #include "core/counterfactual/tuple_policy.h"
 #include "sortition/config/v1/poem.pb.h"
 
@@ -14,14 +13,21 @@ namespace sortition {
 
 // InvalidArgument, naming field, value and what is permitted, if options
 // contradict each other: an optimiser, clip, λ or weights of ranks that the
-// objective does not have, an option of EXPOSURE with another objective, or two
-// grids of the same quantity.
+// objective does not have, an option of EXPOSURE with another objective,
+// smoothing where weights are not of whole actions, or two grids of the same
+// quantity.
 absl::Status ValidatePoemOptions(const config::v1::PoemOptions& options);
 
 // Whether the objective bounds weights by M.
 bool HasClip(config::v1::PoemOptions::Objective objective);
 
-// Returns M of the objective for these training tuples; infinity: no clip.
+// Returns the β to try, in the order of the options.
+std::vector<double> ListSmoothings(const config::v1::PoemOptions& options);
+
+// Returns M of the objective for these training tuples; infinity: no clip. M is
+// the same for every β, that of the propensities p themselves: p^β bounds large
+// weights already, and M^β would cut off the same tuples as M does without
+// smoothing.
 double ClipOf(const config::v1::PoemOptions& options,
               const TuplePolicy& policy);
 
@@ -30,10 +36,12 @@ struct LambdaChoice {
   double lambda = 0;
 };
 
-// Returns the λ to try, in the order of the options. Requires valid options.
-// FailedPrecondition if λ* is needed and all losses are equal.
+// Returns the λ to try with β = `smoothing`, in the order of the options.
+// Requires valid options. FailedPrecondition if λ* is needed and all losses are
+// equal (CalibratedLambda).
 absl::StatusOr<std::vector<LambdaChoice>> ListLambdas(
-    const config::v1::PoemOptions& options, const TuplePolicy& policy);
+    const config::v1::PoemOptions& options, const TuplePolicy& policy,
+    double smoothing = 1);
 
 // Returns the μ to try, in the order of the options. Requires valid options.
 // For S of prior_decisions μ = S / n, n the sum of the tuples' weights: n times
@@ -42,8 +50,5 @@ absl::StatusOr<std::vector<LambdaChoice>> ListLambdas(
 // grows, the decisions outweigh it.
 std::vector<double> ListL2s(const config::v1::PoemOptions& options,
                             const TuplePolicy& policy);
-
-// Returns the moments of the training losses.
-Moments MomentsOfLosses(const TuplePolicy& policy);
 
 }  // namespace sortition

@@ -1,8 +1,10 @@
 #include "core/learners/counterfactual/weighted_tuples.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
-#include <span>
+
+#include "core/counterfactual/moments.h"
 
 namespace sortition {
 
@@ -27,6 +29,16 @@ std::vector<double> LogWeights(const Eigen::VectorXd& parameters,
     log_weights[i] -= policy->log_propensity(i);
   }
   return log_weights;
+}
+
+MeanWeight MeanWeightOf(std::span<const double> log_weights,
+                        std::span<const double> counts) {
+  Moments weights;
+  for (size_t i = 0; i < log_weights.size(); ++i) {
+    weights.Add(std::exp(std::fmin(log_weights[i], 300)),
+                counts.empty() ? 1 : counts[i]);
+  }
+  return {weights.mean(), std::sqrt(weights.variance() / weights.total())};
 }
 
 std::vector<double> Rewards(const TuplePolicy& policy) {

@@ -93,6 +93,24 @@ TEST_F(TrainTest, EveryObjectiveLearnsABetterSelectionAndRanking) {
   }
 }
 
+TEST_F(TrainTest, SmoothingIsADimensionOfTheGrid) {
+  Prepare({}, 4000);
+  options_.mutable_poem()->add_smoothing(0.5);
+  options_.mutable_poem()->add_smoothing(1);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_TRUE(report.gate_passed()) << FormatReport(report);
+  // The parent, and two points of the grid with two starts.
+  const auto& grid = report.evaluation().grid();
+  ASSERT_EQ(grid.size(), 5);
+  for (const int i : {1, 3}) {
+    EXPECT_EQ(grid[i].smoothing(), 0.5);
+    EXPECT_FALSE(grid[i + 1].has_smoothing());
+    EXPECT_EQ(grid[i].start(), grid[i + 1].start());
+    EXPECT_NE(grid[i].train_objective(), grid[i + 1].train_objective());
+  }
+  EXPECT_THAT(FormatReport(report), HasSubstr("\n  smoothing "));
+}
+
 TEST_F(TrainTest, OptionsThatDoNotGoTogetherStopBeforeAnythingIsRead) {
   Prepare({}, 10);
   options_.set_tuples(dir_.Sub("none"));
@@ -106,6 +124,10 @@ TEST_F(TrainTest, OptionsThatDoNotGoTogetherStopBeforeAnythingIsRead) {
                   "--model_store=" + dir_.Sub("models"), "--objective=CRM",
                   "--lambda=1", "--lambda_factor=0.1"}),
       kExitError);
+  EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("tuples"),
+                        "--model_store=" + dir_.Sub("models"),
+                        "--rank_weights=PREFIXES", "--smoothing=0.7"}),
+            kExitError);
 }
 
 TEST_F(TrainTest, TheResultDoesNotDependOnTheNumberOfThreads) {

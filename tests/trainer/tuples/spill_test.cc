@@ -215,8 +215,7 @@ constexpr uint64_t kTrainTuples = 1900;
 
 // Returns model and evaluation of a log without options and times.
 std::string Published(const SyntheticLog& log, uint64_t memory_mb,
-                      config::v1::PoemOptions::Objective objective,
-                      uint64_t* spilled) {
+                      const config::v1::PoemOptions& poem, uint64_t* spilled) {
   const TempDir dir;
   WriteSegment(dir.Sub("tuples"), 0, MakeTuples(log, kTrainTuples));
   config::v1::TrainOptions options;
@@ -226,7 +225,7 @@ std::string Published(const SyntheticLog& log, uint64_t memory_mb,
   options.set_memory_mb(memory_mb);
   options.set_warmup_queries(4);
   options.set_force(true);
-  options.mutable_poem()->set_objective(objective);
+  *options.mutable_poem() = poem;
   options.mutable_poem()->add_lambda(0.5);
   options.mutable_poem()->add_l2(1e-4);
   options.mutable_poem()->add_l2(1e-2);
@@ -247,6 +246,8 @@ std::string Published(const SyntheticLog& log, uint64_t memory_mb,
 TEST(SpillTrainTest, TheModelHasTheSameBytesSpilledOrNot) {
   using config::v1::PoemOptions;
   for (const auto objective : {PoemOptions::CRM, PoemOptions::DOUBLY_ROBUST}) {
+    PoemOptions poem;
+    poem.set_objective(objective);
     for (const ActionKind kind :
          {ActionKind::kSelect, ActionKind::kRank, ActionKind::kSubset}) {
       if (kind == ActionKind::kSubset &&
@@ -260,14 +261,28 @@ TEST(SpillTrainTest, TheModelHasTheSameBytesSpilledOrNot) {
                              .version = 0};
       uint64_t in_memory = 0;
       uint64_t spilled = 0;
-      const std::string memory = Published(log, 64, objective, &in_memory);
-      const std::string disk = Published(log, 1, objective, &spilled);
+      const std::string memory = Published(log, 64, poem, &in_memory);
+      const std::string disk = Published(log, 1, poem, &spilled);
       EXPECT_EQ(in_memory, 0);
       EXPECT_EQ(spilled, kTrainTuples * 1200);
       EXPECT_TRUE(memory == disk) << PoemOptions::Objective_Name(objective);
       EXPECT_GT(memory.size(), 100);
     }
   }
+}
+
+TEST(SpillTrainTest, SmoothedPropensitiesHaveTheSameBytesSpilledOrNot) {
+  const SyntheticLog log{.num_features = 10, .num_candidates = 30};
+  config::v1::PoemOptions poem;
+  uint64_t spilled = 0;
+  const std::string plain = Published(log, 64, poem, &spilled);
+  poem.add_smoothing(0.5);
+  const std::string memory = Published(log, 64, poem, &spilled);
+  EXPECT_EQ(spilled, 0);
+  const std::string disk = Published(log, 1, poem, &spilled);
+  EXPECT_GT(spilled, 0);
+  EXPECT_TRUE(memory == disk);
+  EXPECT_FALSE(memory == plain);
 }
 
 }  // namespace

@@ -150,6 +150,19 @@ TEST(PoemOptionsTest, WhatExposuresNeedAndNothingElseTakesIsNamed) {
             "sampled_orders is 3, must be 0 or unset for objective CRM"},
            {crm, [](auto* o) { o->set_most_clicks(3); },
             "most_clicks is 3, must be 0 or unset without"},
+           {exposure, [](auto* o) { o->add_smoothing(0.7); },
+            "smoothing is 0.7, must be 1 or unset for objective EXPOSURE"},
+           {crm,
+            [](auto* o) {
+              o->set_rank_weights(PoemOptions::PREFIXES);
+              o->add_smoothing(1);
+              o->add_smoothing(0.7);
+            },
+            "smoothing is 0.7, must be 1 or unset for rank_weights PREFIXES"},
+           {crm, [](auto* o) { o->add_smoothing(0); },
+            "smoothing is 0, must be in (0, 1]"},
+           {crm, [](auto* o) { o->add_smoothing(1.5); },
+            "smoothing is 1.5, must be in (0, 1]"},
            {crm, [](auto* o) { o->add_prior_decisions(100); },
             "prior_decisions is 100, must be unset for penalty NORM"},
            {crm,
@@ -165,6 +178,10 @@ TEST(PoemOptionsTest, WhatExposuresNeedAndNothingElseTakesIsNamed) {
     EXPECT_THAT(
         ValidatePoemOptions(options),
         StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(c.message)));
+  }
+  for (PoemOptions options : {exposure, crm}) {
+    options.add_smoothing(1);
+    EXPECT_OK(ValidatePoemOptions(options));
   }
 }
 
