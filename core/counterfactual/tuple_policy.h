@@ -7,7 +7,7 @@
 #include <span>
 
 #include "Eigen/Core"
-#include "core/optim/adagrad.h"
+#include "core/optim/entry_groups.h"
 
 namespace sortition {
 
@@ -48,10 +48,13 @@ class TuplePolicy {
   virtual void AddGradient(std::span<const double> factors,
                            Eigen::VectorXd* gradient) = 0;
 
-  // The only entries of w to which AddGradient() may add for the last
-  // LogProbabilities(); nullopt if it may be all of them. Valid until the next
-  // call of any function.
-  virtual std::optional<EntryGroups> gradient_entries() { return std::nullopt; }
+  // The only entries of w that LogProbabilities() of these tuples reads and
+  // that AddGradient() then adds to; nullopt if it may be all of them. Valid
+  // until its next call. It comes before LogProbabilities(), if at all.
+  virtual std::optional<EntryGroups> Entries(
+      std::span<const uint32_t> /*tuples*/) {
+    return std::nullopt;
+  }
 
   // A hint that LogProbabilities() of these tuples comes soon. Shuffled tuples
   // are scattered in memory, and fetching them takes longer than computing.

@@ -80,6 +80,16 @@ void WeightedTerms::Values(const Eigen::VectorXd& parameters,
   }
 }
 
+std::optional<EntryGroups> WeightedTerms::Entries(
+    std::span<const uint32_t> tuples) {
+  if (model_ != nullptr) return std::nullopt;
+  active_.clear();
+  for (const uint32_t i : tuples) {
+    if (residuals_[i] != 0) active_.push_back(i);
+  }
+  return policy_->Entries(active_);
+}
+
 void WeightedTerms::Prefetch(std::span<const uint32_t> tuples) const {
   for (const uint32_t i : tuples) {
     __builtin_prefetch(&residuals_[i]);

@@ -57,9 +57,7 @@ class WeightedTerms : public TupleTerms {
   void Prefetch(std::span<const uint32_t> tuples) const override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;
-  std::optional<EntryGroups> gradient_entries() override {
-    return model_ == nullptr ? policy_->gradient_entries() : std::nullopt;
-  }
+  std::optional<EntryGroups> Entries(std::span<const uint32_t> tuples) override;
 
  private:
   WeightedTerms(TuplePolicy* policy, TermFunction function, LossModel* model)

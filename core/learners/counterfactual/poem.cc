@@ -1,6 +1,7 @@
 #include "core/learners/counterfactual/poem.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -30,6 +31,42 @@ struct Majoriser {
 // finite even with float features up to 3e38.
 constexpr double kLargestSquaredNorm = 1e200;
 
+// More tuples than this are visited in blocks of neighbours: the blocks in
+// random order, and the tuples of as many blocks as a window holds. The pages
+// and lines of a window are then still in the caches when the next of its
+// tuples comes.
+constexpr size_t kWholeShuffle = 1 << 16;
+constexpr size_t kShuffledBlock = 16;
+constexpr size_t kShuffledWindow = 2048;
+
+// Shuffles as std::swap with RandomSequence::Below() does, but draws many
+// numbers at once.
+class Shuffler {
+ public:
+  explicit Shuffler(const Hash128& key) : random_(key) {}
+
+  void Shuffle(std::span<uint32_t> order) {
+    for (size_t i = order.size(); i > 1; --i) {
+      std::swap(order[i - 1], order[Below(i)]);
+    }
+  }
+
+ private:
+  size_t Below(size_t bound) {
+    if (next_ == numbers_.size()) {
+      random_.UniformBlocks(next_block_, numbers_);
+      next_block_ += static_cast<uint32_t>(numbers_.size() / 2);
+      next_ = 0;
+    }
+    return static_cast<size_t>(numbers_[next_++] * static_cast<double>(bound));
+  }
+
+  CounterRandom random_;
+  std::array<double, 256> numbers_;
+  size_t next_ = numbers_.size();
+  uint32_t next_block_ = 0;
+};
+
 enum class EpochEnd { kAllBatches, kSmallDirection, kDiverged };
 
 Eigen::VectorXd StartOf(const PoemRun& run, Eigen::Index dimension) {
@@ -53,7 +90,7 @@ class Trainer {
   // Returns nothing if the run diverged; `*epochs` then says after how many
   // epochs.
   std::optional<PoemResult> Run(uint32_t* epochs) {
-    PoemResult result{.parameters = parameters_};
+    PoemResult result;
     double best = std::numeric_limits<double>::infinity();
     uint32_t epochs_without_best = 0;
     while (result.epochs < run_.adagrad.max_epochs()) {
@@ -77,6 +114,10 @@ class Trainer {
         result.termination = PoemTermination::kProgressiveValidation;
         break;
       }
+    }
+    // No epoch had a comparable value.
+    if (result.parameters.size() == 0) {
+      result.parameters = StartOf(run_, terms_->dimension());
     }
     return result;
   }
@@ -116,17 +157,27 @@ class Trainer {
       terms_->Prefetch(order.subspan(
           begin + size, std::min<size_t>(run_.adagrad.batch_size(),
                                          order.size() - begin - size)));
-      BatchGradient(order.subspan(begin, size), majoriser);
+      const std::span<const uint32_t> batch = order.subspan(begin, size);
+      const std::optional<EntryGroups> entries = EntriesOf(batch);
+      CatchUp(entries);
+      BatchGradient(batch, majoriser);
       begin += size;
-      const AdaGradStep step = Step();
+      const AdaGradStep step = Step(entries);
       longest = std::max(longest, step.direction_norm);
       // The comparison is also false for NaN.
       if (!(step.point_squared_norm < kLargestSquaredNorm)) {
         return EpochEnd::kDiverged;
       }
     }
+    CatchUp(std::nullopt);
     if (!(parameters_.squaredNorm() < kLargestSquaredNorm)) {
       return EpochEnd::kDiverged;
+    }
+    // What sparse steps leave out. It hardly changes in an epoch that is about
+    // to be the last one.
+    if (longest < run_.adagrad.gradient_tolerance()) {
+      longest = std::hypot(
+          longest, adagrad_.PenaltyDirectionNorm(run_.crm.l2, parameters_));
     }
     // Tests a whole epoch, not one batch: in a batch without rewards the
     // gradient is 0 at w = 0.
@@ -179,23 +230,37 @@ class Trainer {
     }
   }
 
-  // The entries that gradient_ may have; nullopt: all. A pull has one wherever
-  // the terms have one.
-  std::optional<EntryGroups> GradientEntries() {
-    const auto entries = terms_->gradient_entries();
-    return entries.has_value() && run_.pull != nullptr
-               ? run_.pull->gradient_entries()
-               : entries;
+  // Returns the entries that a batch reads and moves; nullopt: all. A pull has
+  // one wherever the terms have one.
+  std::optional<EntryGroups> EntriesOf(std::span<const uint32_t> batch) {
+    std::optional<EntryGroups> entries = terms_->Entries(batch);
+    if (entries.has_value() && run_.pull != nullptr) {
+      entries = run_.pull->Entries(batch);
+    }
+    // Passes over memory in order are faster than half of it in pieces, twice.
+    if (entries.has_value() && run_.crm.l2 > 0 &&
+        2 * entries->num_entries() > static_cast<size_t>(gradient_.size())) {
+      return std::nullopt;
+    }
+    return entries;
+  }
+
+  // Brings the parameters that a batch reads to where the penalty has moved
+  // them.
+  void CatchUp(const std::optional<EntryGroups>& entries) {
+    if (entries.has_value()) {
+      adagrad_.CatchUp(run_.crm.l2, *entries, &parameters_);
+    } else {
+      adagrad_.CatchUpAll(run_.crm.l2, &parameters_);
+    }
   }
 
   // Moves the parameters along gradient_, which becomes 0.
-  AdaGradStep Step() {
-    if (run_.crm.l2 == 0) {
-      if (const auto entries = GradientEntries()) {
-        return adagrad_.StepSparse(*entries, &gradient_, &parameters_);
-      }
-    }
-    return adagrad_.Step(run_.crm.l2, &gradient_, &parameters_);
+  AdaGradStep Step(const std::optional<EntryGroups>& entries) {
+    return entries.has_value()
+               ? adagrad_.StepSparse(run_.crm.l2, *entries, &gradient_,
+                                     &parameters_)
+               : adagrad_.Step(run_.crm.l2, &gradient_, &parameters_);
   }
 
   TupleTerms* terms_;
@@ -244,11 +309,24 @@ absl::string_view PoemTerminationName(PoemTermination termination) {
 
 void ShuffleTuples(uint64_t seed, uint32_t epoch, std::span<uint32_t> order) {
   std::iota(order.begin(), order.end(), 0u);
-  RandomSequence random(
+  Shuffler shuffler(
       StableHash(HashDomain::kTraining,
                  {"poem", absl::StrCat(seed), absl::StrCat(epoch)}));
-  for (size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[random.Below(i)]);
+  if (order.size() <= kWholeShuffle) return shuffler.Shuffle(order);
+  std::vector<uint32_t> blocks((order.size() + kShuffledBlock - 1) /
+                               kShuffledBlock);
+  std::iota(blocks.begin(), blocks.end(), 0u);
+  shuffler.Shuffle(blocks);
+  auto next = order.begin();
+  for (const uint32_t block : blocks) {
+    const size_t first = size_t{block} * kShuffledBlock;
+    const size_t size = std::min(kShuffledBlock, order.size() - first);
+    std::iota(next, next + size, static_cast<uint32_t>(first));
+    next += size;
+  }
+  for (size_t begin = 0; begin < order.size(); begin += kShuffledWindow) {
+    shuffler.Shuffle(
+        order.subspan(begin, std::min(kShuffledWindow, order.size() - begin)));
   }
 }
 

@@ -59,6 +59,9 @@ class LabelScorer {
   }
 
  private:
+  // For a sparse row.
+  void PrefetchColumns(uint32_t row) const;
+
   const LabelContexts& contexts_;
   ContextRows dense_;         // Empty if the rows are sparse.
   const double* parameters_;  // From SetParameters(); for sparse rows.
@@ -94,7 +97,7 @@ class LabelsPolicy : public TuplePolicy {
   void Prefetch(std::span<const uint32_t> tuples) const override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;
-  std::optional<EntryGroups> gradient_entries() override;
+  std::optional<EntryGroups> Entries(std::span<const uint32_t> tuples) override;
   size_t block_size() const override { return size_t{1} << 20; }
 
  private:

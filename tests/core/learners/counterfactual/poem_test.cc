@@ -1,5 +1,6 @@
 #include "core/learners/counterfactual/poem.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -161,6 +162,46 @@ TEST(PoemTest, IsDeterministicAndFollowsItsSeed) {
   run.seed = 2;
   ASSERT_OK_AND_ASSIGN(const PoemResult other, TrainPoem(&policy, run));
   EXPECT_NE(first.parameters, other.parameters);
+}
+
+TEST(ShuffleTuplesTest, VisitsEachTupleOnceInAnOrderOfSeedAndEpoch) {
+  for (const size_t n : {1u, 1000u, 65536u, 65537u, 100003u}) {
+    std::vector<uint32_t> order(n), again(n), next(n);
+    ShuffleTuples(1, 1, order);
+    ShuffleTuples(1, 1, again);
+    ShuffleTuples(1, 2, next);
+    EXPECT_EQ(order, again);
+    if (n > 1) EXPECT_NE(order, next);
+    std::sort(order.begin(), order.end());
+    for (uint32_t i = 0; i < n; ++i) ASSERT_EQ(order[i], i);
+  }
+}
+
+TEST(ShuffleTuplesTest,
+     BatchesOfManyTuplesComeFromAllOverAndHaveFewNeighbours) {
+  constexpr size_t kTuples = 200000;
+  constexpr size_t kBatch = 100;
+  std::vector<uint32_t> order(kTuples);
+  ShuffleTuples(3, 1, order);
+  double places = 0;
+  double neighbours = 0;
+  for (size_t begin = 0; begin < kTuples; begin += kBatch) {
+    std::set<uint32_t> blocks;
+    double sum = 0;
+    for (size_t k = begin; k < begin + kBatch; ++k) {
+      blocks.insert(order[k] / 16);
+      sum += order[k];
+    }
+    places += std::pow(sum / kBatch / kTuples - 0.5, 2);
+    neighbours += static_cast<double>(kBatch - blocks.size());
+  }
+  constexpr double kBatches = kTuples / kBatch;
+  // A batch of independent tuples has the mean place 0.5 with the variance 1 /
+  // 1200. Of 128 blocks it meets 128 (1 - (1 - 1/128)^100) = 69.6 or so, with
+  // 16 each without replacement 70.8: its variance is that of fewer tuples, (1
+  // + 99 · 15 / 2047) / 1200, times (1 - 128 / 12500) for blocks that differ.
+  EXPECT_NEAR(places / kBatches * 1200, 1.72, 0.2);
+  EXPECT_LT(neighbours / kBatches, 35);
 }
 
 TEST(PoemTest, EndsNearAStationaryPointOfTheObjective) {
