@@ -16,7 +16,7 @@ namespace {
 // What n steps at once may add to h, relative to it.
 constexpr double kMostGrowth = 1e-5;
 // The same, times n, for η c / √h > 1.
-constexpr double kMostAlternatingGrowth = 1e-6;
+constexpr double kMostAlternatingGrowth = 1e-7;
 // With fewer steps than this, one by one is faster.
 constexpr double kFewSteps = 4;
 // What the sum of n a and the growth may be for the short series.

@@ -139,9 +139,8 @@ void LabelScorer::PrefetchColumns(uint32_t row) const {
   }
 }
 
-std::optional<std::span<const uint32_t>> LabelScorer::Features(
+std::span<const uint32_t> LabelScorer::Features(
     std::span<const uint32_t> rows) {
-  if (!dense_.empty()) return std::nullopt;
   is_found_.resize(contexts_.num_features / 64 + 1);
   for (size_t r = 0; r < rows.size(); ++r) {
     if (r + kRowsAhead < rows.size()) PrefetchColumns(rows[r + kRowsAhead]);
@@ -311,10 +310,9 @@ void LabelsPolicy::AddGradient(std::span<const double> factors,
 
 std::optional<EntryGroups> LabelsPolicy::Entries(
     std::span<const uint32_t> tuples) {
+  if (scorer_.is_dense()) return std::nullopt;
   FindContexts(tuples);
-  const auto features = scorer_.Features(rows_);
-  if (!features.has_value()) return std::nullopt;
-  return EntryGroups{*features, contexts_->num_labels};
+  return EntryGroups{scorer_.Features(rows_), contexts_->num_labels};
 }
 
 }  // namespace sortition

@@ -49,10 +49,10 @@ class LabelScorer {
   Matrix Scores(const Eigen::VectorXd& parameters);
 
   // Returns the features that are not 0 in some of `rows`, each once,
-  // ascending; nothing if the rows are dense. Valid until the next call.
-  std::optional<std::span<const uint32_t>> Features(
-      std::span<const uint32_t> rows);
+  // ascending. Valid until the next call.
+  std::span<const uint32_t> Features(std::span<const uint32_t> rows);
 
+  bool is_dense() const { return !dense_.empty(); }
   Eigen::Index dimension() const {
     return static_cast<Eigen::Index>(contexts_.num_features) *
            contexts_.num_labels;
