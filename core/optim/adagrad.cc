@@ -248,11 +248,14 @@ void AdaGrad::CatchUpAll(double l2, Eigen::VectorXd* point) {
   num_steps_ = 0;
 }
 
-double AdaGrad::PenaltyDirectionNorm(double l2,
-                                     const Eigen::VectorXd& point) const {
+double AdaGrad::IdleDirectionNorm(double l2, const EntryGroups& entries,
+                                  const Eigen::VectorXd& point) const {
   Eigen::ArrayXd gradient = 2 * l2 * point.array();
   if (scales_.size() > 0) {
     gradient = 2 * l2 * (point - origin_).array() * inverse_scales_.array();
+  }
+  for (const uint32_t group : entries.groups) {
+    gradient.segment(Eigen::Index{group} * entries.size, entries.size) = 0;
   }
   const Eigen::ArrayXd square = gradient.square();
   return std::sqrt((square / (accumulator_.array() + square)).sum());

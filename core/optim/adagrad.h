@@ -48,8 +48,10 @@ class AdaGrad {
   void CatchUp(double l2, const EntryGroups& entries, Eigen::VectorXd* point);
   void CatchUpAll(double l2, Eigen::VectorXd* point);
 
-  // Returns ‖j‖ of the penalty's gradient alone, for all entries.
-  double PenaltyDirectionNorm(double l2, const Eigen::VectorXd& point) const;
+  // Returns ‖j‖ of the entries outside `entries` in a step that leaves them
+  // idle: only the penalty moves them.
+  double IdleDirectionNorm(double l2, const EntryGroups& entries,
+                           const Eigen::VectorXd& point) const;
 
  private:
   AdaGradStep Move(const EntryGroups& entries, double l2,

@@ -53,7 +53,8 @@ struct Stretch {
 };
 
 // The same as CatchUp() for one entry. Small decays and growths are the common
-// case; their series have errors of 1e-12.
+// case. Their series, with a at the mean of h over the steps, err by 1e-12:
+// next terms are n a⁴ / 4, (n a)⁴ / 24 and the product of decay and growth.
 template <bool kFramed>
 void StepEntry(const IdleSteps& steps, size_t i, uint32_t gap) {
   const double c = 2 * steps.l2;
@@ -64,14 +65,16 @@ void StepEntry(const IdleSteps& steps, size_t i, uint32_t gap) {
   if (v == 0) return;
   const double n = gap;
   const double step = c * v;
-  const double growth = n * (step * step);
-  const double a = (steps.step_size * c) / std::sqrt(h);
+  const double square = step * step;
+  const double growth = n * square;
+  const double a =
+      (steps.step_size * c) / std::sqrt(h + (0.5 * growth + 0.5 * square));
   const double decay = n * a;
   if (decay <= kShortDecay && growth <= kShortGrowth * h) {
-    const double log = decay + decay * (0.5 * a);
+    const double log = decay * (1 + a * (0.5 + a * (1.0 / 3)));
     const double part = log * (1 - log * (0.5 - log * (1.0 / 6)));
     steps.point[i] = w - distance * part;
-    steps.accumulator[i] = h + growth * (1 - decay);
+    steps.accumulator[i] = h + growth * (1 - (decay - a));
     return;
   }
   double end = v;
@@ -119,18 +122,24 @@ SORTITION_AVX2 bool StepFour(const IdleSteps& steps, size_t i, double gap) {
   const __m256d h = _mm256_loadu_pd(steps.accumulator + i);
   const __m256d n = _mm256_set1_pd(gap);
   const __m256d step = _mm256_mul_pd(c, v);
-  const __m256d growth = _mm256_mul_pd(n, _mm256_mul_pd(step, step));
+  const __m256d square = _mm256_mul_pd(step, step);
+  const __m256d growth = _mm256_mul_pd(n, square);
+  const __m256d half = _mm256_set1_pd(0.5);
+  const __m256d mean = _mm256_add_pd(
+      h,
+      _mm256_add_pd(_mm256_mul_pd(half, growth), _mm256_mul_pd(half, square)));
   const __m256d a = _mm256_div_pd(
-      _mm256_set1_pd(steps.step_size * (2 * steps.l2)), _mm256_sqrt_pd(h));
+      _mm256_set1_pd(steps.step_size * (2 * steps.l2)), _mm256_sqrt_pd(mean));
   const __m256d decay = _mm256_mul_pd(n, a);
   const __m256d is_short = _mm256_and_pd(
       _mm256_cmp_pd(decay, _mm256_set1_pd(kShortDecay), _CMP_LE_OQ),
       _mm256_cmp_pd(growth, _mm256_mul_pd(_mm256_set1_pd(kShortGrowth), h),
                     _CMP_LE_OQ));
   if (_mm256_movemask_pd(is_short) != 0xF) return false;
-  const __m256d half = _mm256_set1_pd(0.5);
+  const __m256d factor =
+      _mm256_add_pd(half, _mm256_mul_pd(a, _mm256_set1_pd(1.0 / 3)));
   const __m256d log =
-      _mm256_add_pd(decay, _mm256_mul_pd(decay, _mm256_mul_pd(half, a)));
+      _mm256_mul_pd(decay, _mm256_add_pd(one, _mm256_mul_pd(a, factor)));
   const __m256d part = _mm256_mul_pd(
       log,
       _mm256_sub_pd(
@@ -143,7 +152,9 @@ SORTITION_AVX2 bool StepFour(const IdleSteps& steps, size_t i, double gap) {
   // Entries that do not move have no growth.
   _mm256_storeu_pd(
       steps.accumulator + i,
-      _mm256_add_pd(h, _mm256_mul_pd(growth, _mm256_sub_pd(one, decay))));
+      _mm256_add_pd(
+          h,
+          _mm256_mul_pd(growth, _mm256_sub_pd(one, _mm256_sub_pd(decay, a)))));
   return true;
 }
 

@@ -151,6 +151,7 @@ class Trainer {
     progressive_pull_ = Moments();
     double longest = 0;
     const std::span<const uint32_t> order(order_);
+    std::optional<EntryGroups> entries;
     for (size_t begin = 0; begin < order.size();) {
       const size_t size =
           std::min<size_t>(run_.adagrad.batch_size(), order.size() - begin);
@@ -158,7 +159,7 @@ class Trainer {
           begin + size, std::min<size_t>(run_.adagrad.batch_size(),
                                          order.size() - begin - size)));
       const std::span<const uint32_t> batch = order.subspan(begin, size);
-      const std::optional<EntryGroups> entries = EntriesOf(batch);
+      entries = EntriesOf(batch);
       CatchUp(entries);
       BatchGradient(batch, majoriser);
       begin += size;
@@ -173,11 +174,11 @@ class Trainer {
     if (!(parameters_.squaredNorm() < kLargestSquaredNorm)) {
       return EpochEnd::kDiverged;
     }
-    // What sparse steps leave out. It hardly changes in an epoch that is about
-    // to be the last one.
-    if (longest < run_.adagrad.gradient_tolerance()) {
-      longest = std::hypot(
-          longest, adagrad_.PenaltyDirectionNorm(run_.crm.l2, parameters_));
+    // Sparse steps leave out what the penalty does to idle entries. It hardly
+    // changes in an epoch that is about to be the last one.
+    if (entries.has_value() && longest < run_.adagrad.gradient_tolerance()) {
+      longest = std::hypot(longest, adagrad_.IdleDirectionNorm(
+                                        run_.crm.l2, *entries, parameters_));
     }
     // Tests a whole epoch, not one batch: in a batch without rewards the
     // gradient is 0 at w = 0.

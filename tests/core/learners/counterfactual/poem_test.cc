@@ -171,7 +171,7 @@ TEST(ShuffleTuplesTest, VisitsEachTupleOnceInAnOrderOfSeedAndEpoch) {
     ShuffleTuples(1, 1, again);
     ShuffleTuples(1, 2, next);
     EXPECT_EQ(order, again);
-    if (n > 1) EXPECT_NE(order, next);
+    EXPECT_EQ(order != next, n > 1);
     std::sort(order.begin(), order.end());
     for (uint32_t i = 0; i < n; ++i) ASSERT_EQ(order[i], i);
   }
