@@ -63,6 +63,8 @@ class TuplePolicy {
   // The largest number of tuples to ask for at once. What is kept of more
   // tuples does not fit the caches and takes memory.
   virtual size_t block_size() const = 0;
+  // The same where no gradient follows.
+  virtual size_t value_block_size() const { return block_size(); }
 
   double LogProbability(const Eigen::VectorXd& parameters, size_t i) {
     const uint32_t tuple = static_cast<uint32_t>(i);

@@ -11,10 +11,6 @@
 namespace sortition {
 namespace {
 
-// Tuples whose values, and all that computing them takes, stay in the
-// second-level cache.
-constexpr size_t kCachedTuples = 4096;
-
 // Calls `visit` with the tuples of each block and its first index.
 template <typename Visit>
 void ForEachBlock(size_t n, size_t block_size, const Visit& visit) {
@@ -41,8 +37,7 @@ std::vector<double> ValuesByBlock(const Eigen::VectorXd& parameters,
 
 std::vector<double> AllValues(const Eigen::VectorXd& parameters,
                               TupleTerms* terms) {
-  return ValuesByBlock(parameters, std::min(terms->block_size(), kCachedTuples),
-                       terms);
+  return ValuesByBlock(parameters, terms->value_block_size(), terms);
 }
 
 Moments MomentsOf(const TupleTerms& terms, std::span<const double> values) {

@@ -28,6 +28,8 @@ class TupleTerms {
   virtual Eigen::Index dimension() const = 0;  // Size of w.
   // The largest number of tuples to ask for at once.
   virtual size_t block_size() const = 0;
+  // The same where no gradient follows.
+  virtual size_t value_block_size() const { return block_size(); }
   // TuplePolicy::weight() of each tuple; empty: all are 1.
   virtual std::span<const double> weights() const { return {}; }
 

@@ -31,42 +31,6 @@ struct Majoriser {
 // finite even with float features up to 3e38.
 constexpr double kLargestSquaredNorm = 1e200;
 
-// More tuples than this are visited in blocks of neighbours: the blocks in
-// random order, and the tuples of as many blocks as a window holds. The pages
-// and lines of a window are then still in the caches when the next of its
-// tuples comes.
-constexpr size_t kWholeShuffle = 1 << 16;
-constexpr size_t kShuffledBlock = 16;
-constexpr size_t kShuffledWindow = 2048;
-
-// Shuffles as std::swap with RandomSequence::Below() does, but draws many
-// numbers at once.
-class Shuffler {
- public:
-  explicit Shuffler(const Hash128& key) : random_(key) {}
-
-  void Shuffle(std::span<uint32_t> order) {
-    for (size_t i = order.size(); i > 1; --i) {
-      std::swap(order[i - 1], order[Below(i)]);
-    }
-  }
-
- private:
-  size_t Below(size_t bound) {
-    if (next_ == numbers_.size()) {
-      random_.UniformBlocks(next_block_, numbers_);
-      next_block_ += static_cast<uint32_t>(numbers_.size() / 2);
-      next_ = 0;
-    }
-    return static_cast<size_t>(numbers_[next_++] * static_cast<double>(bound));
-  }
-
-  CounterRandom random_;
-  std::array<double, 256> numbers_;
-  size_t next_ = numbers_.size();
-  uint32_t next_block_ = 0;
-};
-
 enum class EpochEnd { kAllBatches, kSmallDirection, kDiverged };
 
 Eigen::VectorXd StartOf(const PoemRun& run, Eigen::Index dimension) {
@@ -310,24 +274,25 @@ absl::string_view PoemTerminationName(PoemTermination termination) {
 
 void ShuffleTuples(uint64_t seed, uint32_t epoch, std::span<uint32_t> order) {
   std::iota(order.begin(), order.end(), 0u);
-  Shuffler shuffler(
+  const CounterRandom random(
       StableHash(HashDomain::kTraining,
                  {"poem", absl::StrCat(seed), absl::StrCat(epoch)}));
-  if (order.size() <= kWholeShuffle) return shuffler.Shuffle(order);
-  std::vector<uint32_t> blocks((order.size() + kShuffledBlock - 1) /
-                               kShuffledBlock);
-  std::iota(blocks.begin(), blocks.end(), 0u);
-  shuffler.Shuffle(blocks);
-  auto next = order.begin();
-  for (const uint32_t block : blocks) {
-    const size_t first = size_t{block} * kShuffledBlock;
-    const size_t size = std::min(kShuffledBlock, order.size() - first);
-    std::iota(next, next + size, static_cast<uint32_t>(first));
-    next += size;
-  }
-  for (size_t begin = 0; begin < order.size(); begin += kShuffledWindow) {
-    shuffler.Shuffle(
-        order.subspan(begin, std::min(kShuffledWindow, order.size() - begin)));
+  // Swaps are drawn ahead, so that their places in memory can be requested.
+  std::array<double, 256> numbers;
+  std::array<size_t, 256> places;
+  uint32_t block = 0;
+  for (size_t left = order.size(); left > 1;) {
+    random.UniformBlocks(block, numbers);
+    block += static_cast<uint32_t>(numbers.size() / 2);
+    const size_t size = std::min(numbers.size(), left - 1);
+    for (size_t k = 0; k < size; ++k) {
+      places[k] =
+          static_cast<size_t>(numbers[k] * static_cast<double>(left - k));
+      __builtin_prefetch(&order[places[k]], 1);
+    }
+    for (size_t k = 0; k < size; ++k, --left) {
+      std::swap(order[left - 1], order[places[k]]);
+    }
   }
 }
 

@@ -85,12 +85,7 @@ absl::StatusOr<PoemResult> TrainPoemOnTerms(TupleTerms* terms,
                                             const PoemRun& run);
 
 // Writes the order, a permutation of 0 … n - 1, in which an epoch (counted from
-// 1) of a run with `seed` visits the tuples. All permutations are equally
-// likely up to 65,536 tuples. Of more, blocks of 16 neighbours are shuffled,
-// and then the tuples of each 2,048 (128 blocks): time per tuple would grow
-// with their number if every tuple came from anywhere in memory. If neighbours
-// have a correlation ρ, the mean over a mini-batch of 100 has 1 + 0.73 ρ times
-// the variance.
+// 1) of a run with `seed` visits the tuples.
 void ShuffleTuples(uint64_t seed, uint32_t epoch, std::span<uint32_t> order);
 
 // Returns the default of PoemOptions.clip, M: the ratio of the 90th to the 10th

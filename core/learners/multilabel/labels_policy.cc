@@ -201,6 +201,9 @@ LabelsPolicy::LabelsPolicy(const LabelContexts& contexts,
       place_of_context_(contexts.size(), kNoPlace) {}
 
 void LabelsPolicy::FindContexts(std::span<const uint32_t> tuples) {
+  if (std::equal(tuples.begin(), tuples.end(), block_.begin(), block_.end())) {
+    return;  // Entries() of the same tuples came before.
+  }
   block_.assign(tuples.begin(), tuples.end());
   rows_.clear();
   place_.resize(tuples.size());

@@ -99,6 +99,10 @@ class LabelsPolicy : public TuplePolicy {
                    Eigen::VectorXd* gradient) override;
   std::optional<EntryGroups> Entries(std::span<const uint32_t> tuples) override;
   size_t block_size() const override { return size_t{1} << 20; }
+  // Few tuples stay in the caches. Many share what contexts have in common.
+  size_t value_block_size() const override {
+    return num_tuples() > contexts_->size() ? block_size() : 4096;
+  }
 
  private:
   LabelsPolicy(const LabelContexts& contexts, const LabelTuples& tuples,

@@ -1,12 +1,14 @@
 #include "core/learners/counterfactual/poem.h"
 
-#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "core/base/random.h"
 #include "core/counterfactual/risk_objective.h"
 #include "core/learners/counterfactual/linear_tuple_policy.h"
@@ -164,44 +166,18 @@ TEST(PoemTest, IsDeterministicAndFollowsItsSeed) {
   EXPECT_NE(first.parameters, other.parameters);
 }
 
-TEST(ShuffleTuplesTest, VisitsEachTupleOnceInAnOrderOfSeedAndEpoch) {
-  for (const size_t n : {1u, 1000u, 65536u, 65537u, 100003u}) {
-    std::vector<uint32_t> order(n), again(n), next(n);
-    ShuffleTuples(1, 1, order);
-    ShuffleTuples(1, 1, again);
-    ShuffleTuples(1, 2, next);
-    EXPECT_EQ(order, again);
-    EXPECT_EQ(order != next, n > 1);
-    std::sort(order.begin(), order.end());
-    for (uint32_t i = 0; i < n; ++i) ASSERT_EQ(order[i], i);
-  }
-}
-
-TEST(ShuffleTuplesTest,
-     BatchesOfManyTuplesComeFromAllOverAndHaveFewNeighbours) {
-  constexpr size_t kTuples = 200000;
-  constexpr size_t kBatch = 100;
-  std::vector<uint32_t> order(kTuples);
-  ShuffleTuples(3, 1, order);
-  double places = 0;
-  double neighbours = 0;
-  for (size_t begin = 0; begin < kTuples; begin += kBatch) {
-    std::set<uint32_t> blocks;
-    double sum = 0;
-    for (size_t k = begin; k < begin + kBatch; ++k) {
-      blocks.insert(order[k] / 16);
-      sum += order[k];
+TEST(ShuffleTuplesTest, SwapsWithEachNumberOfASequence) {
+  for (const size_t n : {0u, 1u, 2u, 256u, 257u, 1000u}) {
+    std::vector<uint32_t> order(n), expected(n);
+    ShuffleTuples(/*seed=*/3, /*epoch=*/2, order);
+    RandomSequence random(
+        StableHash(HashDomain::kTraining, {"poem", "3", "2"}));
+    std::iota(expected.begin(), expected.end(), 0u);
+    for (size_t i = n; i > 1; --i) {
+      std::swap(expected[i - 1], expected[random.Below(i)]);
     }
-    places += std::pow(sum / kBatch / kTuples - 0.5, 2);
-    neighbours += static_cast<double>(kBatch - blocks.size());
+    EXPECT_EQ(order, expected);
   }
-  constexpr double kBatches = kTuples / kBatch;
-  // A batch of independent tuples has the mean place 0.5 with the variance 1 /
-  // 1200. Of 128 blocks it meets 128 (1 - (1 - 1/128)^100) = 69.6 or so, with
-  // 16 each without replacement 70.8: its variance is that of fewer tuples, (1
-  // + 99 · 15 / 2047) / 1200, times (1 - 128 / 12500) for blocks that differ.
-  EXPECT_NEAR(places / kBatches * 1200, 1.72, 0.2);
-  EXPECT_LT(neighbours / kBatches, 35);
 }
 
 TEST(PoemTest, EndsNearAStationaryPointOfTheObjective) {

@@ -293,7 +293,7 @@ TEST_F(LabelsPolicySparseTest, EndsAsOnDenseRows) {
   run.crm = {.clip = 20, .lambda = 1, .l2 = 1e-3};
   run.start = Eigen::VectorXd::Constant(a.dimension(), 0.5);
   run.adagrad.set_max_epochs(1000);
-  run.adagrad.set_gradient_tolerance(1e-6);
+  run.adagrad.set_gradient_tolerance(1e-3);
   ASSERT_OK_AND_ASSIGN(const PoemResult of_sparse, TrainPoem(&a, run));
   ASSERT_OK_AND_ASSIGN(const PoemResult of_dense, TrainPoem(&b, run));
   EXPECT_EQ(of_sparse.termination, PoemTermination::kGradient);
