@@ -57,6 +57,37 @@ TEST(IdleStepsTest, ManyAtOnceEndWhereOneByOneDo) {
   EXPECT_GT(largest, 0);
 }
 
+TEST(IdleStepsTest, SmallDecaysAreExactUpToTheTermsLeftOut) {
+  // n a up to 1e-3 and a growth of h up to 1e-6, in groups of five: four at
+  // once and one.
+  constexpr uint32_t kSize = 5;
+  constexpr uint32_t kGroup = 0;
+  for (const double decay : {1e-9, 1e-6, 1e-4, 9e-4}) {
+    for (const double growth : {1e-12, 1e-8, 9e-7}) {
+      for (const uint32_t count : {1u, 3u, 117u, 20000u}) {
+        const double l2 = decay / count / 2;
+        const double v = std::sqrt(growth / count) / (2 * l2);
+        const Entry slow = StepByStep(/*step_size=*/1, l2, count, {v, 1});
+        std::vector<double> point(kSize, v);
+        std::vector<double> accumulator(kSize, 1);
+        std::vector<uint32_t> done = {2};
+        CatchUp({.l2 = l2,
+                 .accumulator = accumulator.data(),
+                 .point = point.data()},
+                {{&kGroup, 1}, kSize}, 2 + count, done);
+        EXPECT_EQ(done[0], 2 + count);
+        for (uint32_t k = 0; k < kSize; ++k) {
+          EXPECT_NEAR(point[k] / slow.v, 1, 5e-12) << decay << " " << growth;
+          EXPECT_NEAR(accumulator[k] / slow.h, 1, 5e-12)
+              << decay << " " << growth;
+          EXPECT_EQ(point[k], point[0]);
+          EXPECT_EQ(accumulator[k], accumulator[0]);
+        }
+      }
+    }
+  }
+}
+
 TEST(IdleStepsTest, NothingMovesAtTheOriginAndBadNumbersStay) {
   for (const double v : {0.0, HUGE_VAL, std::nan("")}) {
     double end = v;
