@@ -37,6 +37,8 @@ ABSL_FLAG(bool, sparse, true,
           "also train on generated sparse rows of 47,000 features");
 ABSL_FLAG(bool, scaling, true,
           "also time training against the numbers of tuples and features");
+ABSL_FLAG(double, most_tuples, 1e6,
+          "time training up to this many tuples; 1e7 take 9 GiB");
 ABSL_FLAG(std::string, python, "/usr/bin/python3",
           "Python interpreter with NumPy and SciPy");
 ABSL_FLAG(std::string, reference, "bench/reference/poem_reference.py",
@@ -57,7 +59,7 @@ enum class Method { kStochastic, kBatch };
 
 absl::StatusOr<Trained> TrainOnce(const PoemProblem& problem, Method method,
                                   const PoemSchedule& schedule,
-                                  LabelsPolicy* policy) {
+                                  TuplePolicy* policy) {
   Trained trained;
   const double wall_begin = WallSeconds();
   const double begin = ProcessCpuSeconds();
@@ -113,6 +115,71 @@ absl::StatusOr<Trained> Train(const PoemProblem& problem, Method method,
     if (i == 0 || trained.seconds < best.seconds) best = trained;
   }
   return best;
+}
+
+// The same policy, but it does not say which parameters a batch needs, so that
+// every step moves all of them.
+class EveryEntry : public TuplePolicy {
+ public:
+  explicit EveryEntry(LabelsPolicy* policy) : policy_(policy) {}
+  size_t num_tuples() const override { return policy_->num_tuples(); }
+  Eigen::Index dimension() const override { return policy_->dimension(); }
+  double loss(size_t i) const override { return policy_->loss(i); }
+  double log_propensity(size_t i) const override {
+    return policy_->log_propensity(i);
+  }
+  void LogProbabilities(const Eigen::VectorXd& parameters,
+                        std::span<const uint32_t> tuples,
+                        std::span<double> log_probabilities) override {
+    policy_->LogProbabilities(parameters, tuples, log_probabilities);
+  }
+  void AddGradient(std::span<const double> factors,
+                   Eigen::VectorXd* gradient) override {
+    policy_->AddGradient(factors, gradient);
+  }
+  void Prefetch(std::span<const uint32_t> tuples) const override {
+    policy_->Prefetch(tuples);
+  }
+  size_t block_size() const override { return policy_->block_size(); }
+
+ private:
+  LabelsPolicy* policy_;
+};
+
+// Compares the penalty paid at access with the penalty paid in each step, in
+// alternating trainings.
+absl::Status ComparePenalties(const PoemProblem& problem,
+                              const PoemSchedule& schedule,
+                              std::vector<Target>* targets) {
+  ASSIGN_OR_RETURN(LabelsPolicy policy,
+                   LabelsPolicy::Create(problem.contexts, problem.tuples));
+  EveryEntry every_entry(&policy);
+  std::vector<double> ratios, lazy_seconds;
+  double difference = 0;
+  for (uint32_t i = 0; i < 3 * schedule.repetitions; ++i) {
+    ASSIGN_OR_RETURN(const Trained lazy, TrainOnce(problem, Method::kStochastic,
+                                                   schedule, &policy));
+    ASSIGN_OR_RETURN(
+        const Trained eager,
+        TrainOnce(problem, Method::kStochastic, schedule, &every_entry));
+    lazy_seconds.push_back(lazy.seconds);
+    ratios.push_back(lazy.seconds / eager.seconds);
+    difference = std::max(
+        difference, (lazy.parameters - eager.parameters).cwiseAbs().maxCoeff());
+  }
+  absl::PrintF(
+      "%-26s l2 %g: %.4f s with the penalty at access, %.2f times as fast as "
+      "in each step; parameters differ by %.1e\n",
+      problem.name, problem.crm.l2, MedianOf(lazy_seconds),
+      1 / MedianOf(ratios), difference);
+  std::fflush(stdout);
+  targets->push_back({absl::StrFormat("%s %g, penalty at access, share of time",
+                                      problem.name, problem.crm.l2),
+                      MedianOf(ratios), 1});
+  targets->push_back({absl::StrFormat("%s %g, 1e9 x difference of parameters",
+                                      problem.name, problem.crm.l2),
+                      1e9 * difference, 1});
+  return absl::OkStatus();
 }
 
 // Runs the reference implementation and returns its figures by name.
@@ -212,7 +279,9 @@ absl::Status ScaleAll(std::vector<Target>* targets) {
     const auto features = static_cast<uint32_t>(p);
     by_p.emplace_back(p, GeneratedShape{10000, features, 6, features, 1});
   }
-  for (const double n : {1e4, 3e4, 1e5, 3e5, 1e6}) {
+  const double most = absl::GetFlag(FLAGS_most_tuples);
+  for (const double n : {1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7}) {
+    if (n > most) break;
     by_n.emplace_back(n,
                       GeneratedShape{static_cast<uint32_t>(n), 50, 6, 50, 1});
   }
@@ -220,7 +289,8 @@ absl::Status ScaleAll(std::vector<Target>* targets) {
   ASSIGN_OR_RETURN(const double n, Scale("tuples (50 features)", by_n));
   targets->push_back({"exponent of an epoch by features", p, 1.05});
   targets->push_back({"exponent of an epoch by tuples", n, 1.05});
-  targets->push_back({"peak memory, GiB", PeakMebibytes() / 1024, 2});
+  targets->push_back(
+      {"peak memory, GiB", PeakMebibytes() / 1024, std::max(2.0, most / 1e6)});
   return absl::OkStatus();
 }
 
@@ -273,6 +343,10 @@ absl::Status CompareSparse(double peak, std::vector<Target>* targets) {
   RETURN_IF_ERROR(
       Compare(problem, Method::kStochastic, schedule, 8, peak, targets));
   RETURN_IF_ERROR(Compare(problem, Method::kBatch, schedule, 4, peak, targets));
+  for (const double l2 : {1e-6, 1e-3, 0.1}) {
+    problem.crm.l2 = l2;
+    RETURN_IF_ERROR(ComparePenalties(problem, schedule, targets));
+  }
   problem.name = "sparse";
   problem.crm.l2 = 0;
   RETURN_IF_ERROR(

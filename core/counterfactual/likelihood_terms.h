@@ -43,8 +43,9 @@ class LikelihoodTerms : public TupleTerms {
               std::span<double> values) override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;
-  std::optional<EntryGroups> gradient_entries() override {
-    return policy_->gradient_entries();
+  std::optional<EntryGroups> Entries(
+      std::span<const uint32_t> tuples) override {
+    return policy_->Entries(tuples);
   }
 
  private:

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "Eigen/Core"
-#include "core/optim/adagrad.h"
+#include "core/optim/entry_groups.h"
 
 namespace sortition {
 
@@ -48,10 +48,13 @@ class TuplePolicy {
   virtual void AddGradient(std::span<const double> factors,
                            Eigen::VectorXd* gradient) = 0;
 
-  // The only entries of w to which AddGradient() may add for the last
-  // LogProbabilities(); nullopt if it may be all of them. Valid until the next
-  // call of any function.
-  virtual std::optional<EntryGroups> gradient_entries() { return std::nullopt; }
+  // The only entries of w that LogProbabilities() of these tuples reads and
+  // that AddGradient() then adds to; nullopt if it may be all of them. Valid
+  // until its next call. It comes before LogProbabilities(), if at all.
+  virtual std::optional<EntryGroups> Entries(
+      std::span<const uint32_t> /*tuples*/) {
+    return std::nullopt;
+  }
 
   // A hint that LogProbabilities() of these tuples comes soon. Shuffled tuples
   // are scattered in memory, and fetching them takes longer than computing.
@@ -60,6 +63,8 @@ class TuplePolicy {
   // The largest number of tuples to ask for at once. What is kept of more
   // tuples does not fit the caches and takes memory.
   virtual size_t block_size() const = 0;
+  // The same where no gradient follows.
+  virtual size_t value_block_size() const { return block_size(); }
 
   double LogProbability(const Eigen::VectorXd& parameters, size_t i) {
     const uint32_t tuple = static_cast<uint32_t>(i);

@@ -13,26 +13,31 @@ namespace {
 
 // Calls `visit` with the tuples of each block and its first index.
 template <typename Visit>
-void ForEachBlock(const TupleTerms& terms, const Visit& visit) {
-  const size_t n = terms.num_tuples();
+void ForEachBlock(size_t n, size_t block_size, const Visit& visit) {
   std::vector<uint32_t> block;
   for (size_t begin = 0; begin < n; begin += block.size()) {
-    block.resize(std::min(terms.block_size(), n - begin));
+    block.resize(std::min(block_size, n - begin));
     std::iota(block.begin(), block.end(), static_cast<uint32_t>(begin));
     visit(std::span<const uint32_t>(block), begin);
   }
+}
+
+std::vector<double> ValuesByBlock(const Eigen::VectorXd& parameters,
+                                  size_t block_size, TupleTerms* terms) {
+  std::vector<double> values(terms->num_tuples());
+  ForEachBlock(values.size(), block_size,
+               [&](std::span<const uint32_t> tuples, size_t begin) {
+                 terms->Values(parameters, tuples,
+                               std::span(values).subspan(begin, tuples.size()));
+               });
+  return values;
 }
 
 }  // namespace
 
 std::vector<double> AllValues(const Eigen::VectorXd& parameters,
                               TupleTerms* terms) {
-  std::vector<double> values(terms->num_tuples());
-  ForEachBlock(*terms, [&](std::span<const uint32_t> tuples, size_t begin) {
-    terms->Values(parameters, tuples,
-                  std::span(values).subspan(begin, tuples.size()));
-  });
-  return values;
+  return ValuesByBlock(parameters, terms->value_block_size(), terms);
 }
 
 Moments MomentsOf(const TupleTerms& terms, std::span<const double> values) {
@@ -76,15 +81,19 @@ absl::StatusOr<TermObjective> TermObjective::Create(TupleTerms* terms,
 double TermObjective::Evaluate(const Eigen::VectorXd& point,
                                Eigen::VectorXd* gradient) const {
   DCHECK(point.size() == dimension());
-  const std::vector<double> values = AllValues(point, terms_);
+  // AddGradient() then needs no second pass.
+  const bool is_remembered =
+      gradient != nullptr && terms_->num_tuples() <= terms_->block_size();
+  const std::vector<double> values =
+      is_remembered ? ValuesByBlock(point, terms_->block_size(), terms_)
+                    : AllValues(point, terms_);
   const PenalisedMean risk(MomentsOf(*terms_, values), lambda_);
   const double objective = risk.value() + l2_ * point.squaredNorm();
   if (gradient == nullptr) return objective;
   *gradient = 2 * l2_ * point;
-  const bool is_remembered = values.size() <= terms_->block_size();
   std::vector<double> factors;
   const std::span<const double> weights = terms_->weights();
-  ForEachBlock(*terms_, [&](std::span<const uint32_t> tuples, size_t begin) {
+  const auto add_block = [&](std::span<const uint32_t> tuples, size_t begin) {
     factors.resize(tuples.size());
     if (!is_remembered) terms_->Values(point, tuples, factors);
     for (size_t k = 0; k < tuples.size(); ++k) {
@@ -92,7 +101,8 @@ double TermObjective::Evaluate(const Eigen::VectorXd& point,
       if (!weights.empty()) factors[k] *= weights[begin + k];
     }
     terms_->AddGradient(factors, gradient);
-  });
+  };
+  ForEachBlock(values.size(), terms_->block_size(), add_block);
   return objective;
 }
 

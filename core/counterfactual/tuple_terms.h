@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "core/counterfactual/moments.h"
 #include "core/counterfactual/tuple_policy.h"
-#include "core/optim/adagrad.h"
+#include "core/optim/entry_groups.h"
 #include "core/optim/objective.h"
 
 namespace sortition {
@@ -28,6 +28,8 @@ class TupleTerms {
   virtual Eigen::Index dimension() const = 0;  // Size of w.
   // The largest number of tuples to ask for at once.
   virtual size_t block_size() const = 0;
+  // The same where no gradient follows.
+  virtual size_t value_block_size() const { return block_size(); }
   // TuplePolicy::weight() of each tuple; empty: all are 1.
   virtual std::span<const double> weights() const { return {}; }
 
@@ -44,10 +46,13 @@ class TupleTerms {
   virtual void AddGradient(std::span<const double> factors,
                            Eigen::VectorXd* gradient) = 0;
 
-  // The only entries of w to which AddGradient() may add for the last Values();
-  // nullopt if it may be all of them. Valid until the next call of any
-  // function.
-  virtual std::optional<EntryGroups> gradient_entries() { return std::nullopt; }
+  // The only entries of w that Values() of these tuples reads and that
+  // AddGradient() then adds to; nullopt if it may be all of them. Valid until
+  // its next call. It comes before Values(), if at all.
+  virtual std::optional<EntryGroups> Entries(
+      std::span<const uint32_t> /*tuples*/) {
+    return std::nullopt;
+  }
 };
 
 // Returns all tᵢ at `parameters`, computed block by block.

@@ -35,16 +35,14 @@ absl::StatusOr<WeightedTerms> WeightedTerms::Create(TuplePolicy* policy,
   RETURN_IF_ERROR(ValidateCrm(*policy, {}));
   WeightedTerms terms(policy, std::move(function), model);
   terms.weights_ = WeightsOf(*policy);
-  terms.residuals_.resize(policy->num_tuples());
-  terms.log_propensities_.resize(policy->num_tuples());
+  terms.logged_.resize(policy->num_tuples());
   for (size_t i = 0; i < policy->num_tuples(); ++i) {
     const double modelled = model == nullptr ? 0 : model->LoggedLoss(i);
     if (!std::isfinite(modelled)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "modelled loss of tuple ", i, " is ", modelled, ", must be finite"));
     }
-    terms.residuals_[i] = policy->loss(i) - modelled;
-    terms.log_propensities_[i] = policy->log_propensity(i);
+    terms.logged_[i] = {policy->loss(i) - modelled, policy->log_propensity(i)};
   }
   return terms;
 }
@@ -62,7 +60,7 @@ void WeightedTerms::Values(const Eigen::VectorXd& parameters,
   places_.clear();
   active_residuals_.clear();
   for (size_t k = 0; k < tuples.size(); ++k) {
-    const double residual = residuals_[tuples[k]];
+    const double residual = logged_[tuples[k]].residual;
     if (residual == 0) continue;
     active_.push_back(tuples[k]);
     places_.push_back(static_cast<uint32_t>(k));
@@ -72,7 +70,7 @@ void WeightedTerms::Values(const Eigen::VectorXd& parameters,
   slopes_.resize(active_.size());
   policy_->LogProbabilities(parameters, active_, active_values_);
   for (size_t k = 0; k < active_.size(); ++k) {
-    active_values_[k] -= log_propensities_[active_[k]];
+    active_values_[k] -= logged_[active_[k]].log_propensity;
   }
   function_(active_residuals_, active_values_, slopes_);
   for (size_t k = 0; k < active_.size(); ++k) {
@@ -80,11 +78,18 @@ void WeightedTerms::Values(const Eigen::VectorXd& parameters,
   }
 }
 
-void WeightedTerms::Prefetch(std::span<const uint32_t> tuples) const {
+std::optional<EntryGroups> WeightedTerms::Entries(
+    std::span<const uint32_t> tuples) {
+  if (model_ != nullptr) return std::nullopt;
+  active_.clear();
   for (const uint32_t i : tuples) {
-    __builtin_prefetch(&residuals_[i]);
-    __builtin_prefetch(&log_propensities_[i]);
+    if (logged_[i].residual != 0) active_.push_back(i);
   }
+  return policy_->Entries(active_);
+}
+
+void WeightedTerms::Prefetch(std::span<const uint32_t> tuples) const {
+  for (const uint32_t i : tuples) __builtin_prefetch(&logged_[i]);
   policy_->Prefetch(tuples);
 }
 

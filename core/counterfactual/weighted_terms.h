@@ -46,9 +46,12 @@ class WeightedTerms : public TupleTerms {
                                               TermFunction function,
                                               LossModel* model);
 
-  size_t num_tuples() const override { return residuals_.size(); }
+  size_t num_tuples() const override { return logged_.size(); }
   Eigen::Index dimension() const override { return policy_->dimension(); }
   size_t block_size() const override { return policy_->block_size(); }
+  size_t value_block_size() const override {
+    return policy_->value_block_size();
+  }
   std::span<const double> weights() const override { return weights_; }
   // Asks the policy only for tuples whose residual is not 0.
   void Values(const Eigen::VectorXd& parameters,
@@ -57,9 +60,7 @@ class WeightedTerms : public TupleTerms {
   void Prefetch(std::span<const uint32_t> tuples) const override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;
-  std::optional<EntryGroups> gradient_entries() override {
-    return model_ == nullptr ? policy_->gradient_entries() : std::nullopt;
-  }
+  std::optional<EntryGroups> Entries(std::span<const uint32_t> tuples) override;
 
  private:
   WeightedTerms(TuplePolicy* policy, TermFunction function, LossModel* model)
@@ -68,9 +69,13 @@ class WeightedTerms : public TupleTerms {
   TuplePolicy* policy_;
   TermFunction function_;
   LossModel* model_;
-  std::vector<double> residuals_;         // δᵢ - δ̂(xᵢ, yᵢ)
-  std::vector<double> log_propensities_;  // log pᵢ
-  std::vector<double> weights_;           // Empty: all 1.
+  // What shuffled tuples need first, together in memory.
+  struct Logged {
+    double residual;        // δᵢ - δ̂(xᵢ, yᵢ)
+    double log_propensity;  // log pᵢ
+  };
+  std::vector<Logged> logged_;
+  std::vector<double> weights_;  // Empty: all 1.
   // The tuples of the last Values() whose residual is not 0.
   std::vector<uint32_t> active_;
   std::vector<uint32_t> places_;  // Their indices in that call.

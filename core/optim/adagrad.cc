@@ -6,8 +6,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 #include "core/base/check.h"
+#include "core/optim/idle_steps.h"
 
 namespace sortition {
 namespace {
@@ -197,17 +199,66 @@ AdaGradStep AdaGrad::Step(double l2, Eigen::VectorXd* gradient,
                           Eigen::VectorXd* point) {
   DCHECK(gradient->size() == accumulator_.size());
   DCHECK(point->size() == accumulator_.size());
+  DCHECK(num_steps_ == 0);
   const uint32_t all = 0;
   return Move({{&all, 1}, static_cast<uint32_t>(accumulator_.size())}, l2,
               gradient, point);
 }
 
-AdaGradStep AdaGrad::StepSparse(const EntryGroups& entries,
+AdaGradStep AdaGrad::StepSparse(double l2, const EntryGroups& entries,
                                 Eigen::VectorXd* gradient,
                                 Eigen::VectorXd* point) {
   DCHECK(gradient->size() == accumulator_.size());
   DCHECK(point->size() == accumulator_.size());
-  return Move(entries, /*l2=*/0, gradient, point);
+  if (l2 > 0) {
+    if (num_steps_ == 0) {
+      group_size_ = entries.size;
+      done_.assign(accumulator_.size() / group_size_, 0);
+    }
+    DCHECK(entries.size == group_size_);
+    ++num_steps_;
+    for (const uint32_t group : entries.groups) {
+      DCHECK(done_[group] + 1 == num_steps_);
+      done_[group] = num_steps_;
+    }
+  }
+  return Move(entries, l2, gradient, point);
+}
+
+void AdaGrad::CatchUp(double l2, const EntryGroups& entries,
+                      Eigen::VectorXd* point) {
+  if (num_steps_ == 0) return;
+  DCHECK(entries.size == group_size_);
+  const bool framed = scales_.size() > 0;
+  const IdleSteps steps = {
+      .step_size = step_size_,
+      .l2 = l2,
+      .accumulator = accumulator_.data(),
+      .point = point->data(),
+      .origin = framed ? origin_.data() : nullptr,
+      .inverse_scales = framed ? inverse_scales_.data() : nullptr};
+  sortition::CatchUp(steps, entries, num_steps_, done_);
+}
+
+void AdaGrad::CatchUpAll(double l2, Eigen::VectorXd* point) {
+  if (num_steps_ == 0) return;
+  std::vector<uint32_t> groups(done_.size());
+  std::iota(groups.begin(), groups.end(), 0u);
+  CatchUp(l2, {groups, group_size_}, point);
+  num_steps_ = 0;
+}
+
+double AdaGrad::IdleDirectionNorm(double l2, const EntryGroups& entries,
+                                  const Eigen::VectorXd& point) const {
+  Eigen::ArrayXd gradient = 2 * l2 * point.array();
+  if (scales_.size() > 0) {
+    gradient = 2 * l2 * (point - origin_).array() * inverse_scales_.array();
+  }
+  for (const uint32_t group : entries.groups) {
+    gradient.segment(Eigen::Index{group} * entries.size, entries.size) = 0;
+  }
+  const Eigen::ArrayXd square = gradient.square();
+  return std::sqrt((square / (accumulator_.array() + square)).sum());
 }
 
 }  // namespace sortition

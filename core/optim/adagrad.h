@@ -2,20 +2,13 @@
 // AdaGrad with a diagonal accumulator [DuchiHazanSinger11], in the form of
 // [SwaminathanJoachims15, Algorithm 1, lines 14 and 22-25].
 #include <cstdint>
-#include <span>
+#include <vector>
 
 #include "Eigen/Core"
+#include "core/optim/entry_groups.h"
 #include "core/optim/parameter_frame.h"
 
 namespace sortition {
-
-// A set of entries of a vector, in groups of `size` consecutive ones: group k
-// has the entries [k size, (k + 1) size). Each group occurs once; ascending
-// groups are faster.
-struct EntryGroups {
-  std::span<const uint32_t> groups;
-  uint32_t size = 1;
-};
 
 struct AdaGradStep {
   double direction_norm = 0;      // ‖j‖, before η and s.
@@ -42,10 +35,23 @@ class AdaGrad {
   AdaGradStep Step(double l2, Eigen::VectorXd* gradient,
                    Eigen::VectorXd* point);
 
-  // Does the same for μ = 0 and a gradient that is 0 outside `entries`, where
-  // nothing moves. `point_squared_norm` is that of the entries.
-  AdaGradStep StepSparse(const EntryGroups& entries, Eigen::VectorXd* gradient,
-                         Eigen::VectorXd* point);
+  // Does the same for a gradient that is 0 outside `entries`, and moves only
+  // those: the others owe the step of the penalty, until CatchUp().
+  // `direction_norm` and `point_squared_norm` are those of the entries.
+  // Requires that they owe nothing, and groups of one size.
+  AdaGradStep StepSparse(double l2, const EntryGroups& entries,
+                         Eigen::VectorXd* gradient, Eigen::VectorXd* point);
+
+  // Makes the steps that `entries`, or all, owe. `l2` must not change between.
+  // They end where Step() at each step ends, within 1e-8
+  // (core/optim/idle_steps.h). All entries must have caught up before Step().
+  void CatchUp(double l2, const EntryGroups& entries, Eigen::VectorXd* point);
+  void CatchUpAll(double l2, Eigen::VectorXd* point);
+
+  // Returns ‖j‖ of the entries outside `entries` in a step that leaves them
+  // idle: only the penalty moves them.
+  double IdleDirectionNorm(double l2, const EntryGroups& entries,
+                           const Eigen::VectorXd& point) const;
 
  private:
   AdaGradStep Move(const EntryGroups& entries, double l2,
@@ -57,6 +63,11 @@ class AdaGrad {
   Eigen::VectorXd scales_;          // s
   Eigen::VectorXd inverse_scales_;  // 1 / s
   double step_size_;                // η
+  // How many steps of StepSparse() with a penalty there were since all caught
+  // up, and how many of them each group has made.
+  uint32_t num_steps_ = 0;
+  uint32_t group_size_ = 1;
+  std::vector<uint32_t> done_;
 };
 
 }  // namespace sortition

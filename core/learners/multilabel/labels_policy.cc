@@ -30,6 +30,9 @@ constexpr size_t kChunk = 256;
 // Labels whose factors 1 + e <= 2 are multiplied: 2^512 still is a double.
 constexpr uint32_t kProductLabels = 512;
 
+// Sparse rows are requested this far ahead.
+constexpr size_t kRowsAhead = 4;
+
 // Labels that are processed at once.
 constexpr size_t kLanes = 4;
 
@@ -128,11 +131,20 @@ LabelScorer::Matrix LabelScorer::Scores(const Eigen::VectorXd& parameters) {
   return scores;
 }
 
-std::optional<std::span<const uint32_t>> LabelScorer::Features(
+void LabelScorer::PrefetchColumns(uint32_t row) const {
+  constexpr size_t kLine = 64 / sizeof(uint32_t);
+  for (uint64_t k = contexts_.row_offsets[row];
+       k < contexts_.row_offsets[row + 1]; k += kLine) {
+    __builtin_prefetch(contexts_.columns.data() + k);
+  }
+}
+
+std::span<const uint32_t> LabelScorer::Features(
     std::span<const uint32_t> rows) {
-  if (!dense_.empty()) return std::nullopt;
   is_found_.resize(contexts_.num_features / 64 + 1);
-  for (const uint32_t row : rows) {
+  for (size_t r = 0; r < rows.size(); ++r) {
+    if (r + kRowsAhead < rows.size()) PrefetchColumns(rows[r + kRowsAhead]);
+    const uint32_t row = rows[r];
     for (uint64_t k = contexts_.row_offsets[row];
          k < contexts_.row_offsets[row + 1]; ++k) {
       const uint32_t column = contexts_.columns[k];
@@ -189,6 +201,9 @@ LabelsPolicy::LabelsPolicy(const LabelContexts& contexts,
       place_of_context_(contexts.size(), kNoPlace) {}
 
 void LabelsPolicy::FindContexts(std::span<const uint32_t> tuples) {
+  if (std::equal(tuples.begin(), tuples.end(), block_.begin(), block_.end())) {
+    return;  // Entries() of the same tuples came before.
+  }
   block_.assign(tuples.begin(), tuples.end());
   rows_.clear();
   place_.resize(tuples.size());
@@ -296,10 +311,11 @@ void LabelsPolicy::AddGradient(std::span<const double> factors,
   scorer_.AddOuterProducts(rows_, factors_, parallel_for_, gradient);
 }
 
-std::optional<EntryGroups> LabelsPolicy::gradient_entries() {
-  const auto features = scorer_.Features(rows_);
-  if (!features.has_value()) return std::nullopt;
-  return EntryGroups{*features, contexts_->num_labels};
+std::optional<EntryGroups> LabelsPolicy::Entries(
+    std::span<const uint32_t> tuples) {
+  if (scorer_.is_dense()) return std::nullopt;
+  FindContexts(tuples);
+  return EntryGroups{scorer_.Features(rows_), contexts_->num_labels};
 }
 
 }  // namespace sortition

@@ -49,16 +49,19 @@ class LabelScorer {
   Matrix Scores(const Eigen::VectorXd& parameters);
 
   // Returns the features that are not 0 in some of `rows`, each once,
-  // ascending; nothing if the rows are dense. Valid until the next call.
-  std::optional<std::span<const uint32_t>> Features(
-      std::span<const uint32_t> rows);
+  // ascending. Valid until the next call.
+  std::span<const uint32_t> Features(std::span<const uint32_t> rows);
 
+  bool is_dense() const { return !dense_.empty(); }
   Eigen::Index dimension() const {
     return static_cast<Eigen::Index>(contexts_.num_features) *
            contexts_.num_labels;
   }
 
  private:
+  // For a sparse row.
+  void PrefetchColumns(uint32_t row) const;
+
   const LabelContexts& contexts_;
   ContextRows dense_;         // Empty if the rows are sparse.
   const double* parameters_;  // From SetParameters(); for sparse rows.
@@ -94,8 +97,12 @@ class LabelsPolicy : public TuplePolicy {
   void Prefetch(std::span<const uint32_t> tuples) const override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;
-  std::optional<EntryGroups> gradient_entries() override;
+  std::optional<EntryGroups> Entries(std::span<const uint32_t> tuples) override;
   size_t block_size() const override { return size_t{1} << 20; }
+  // Few tuples stay in the caches. Many share what contexts have in common.
+  size_t value_block_size() const override {
+    return num_tuples() > contexts_->size() ? block_size() : 4096;
+  }
 
  private:
   LabelsPolicy(const LabelContexts& contexts, const LabelTuples& tuples,

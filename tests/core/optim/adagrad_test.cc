@@ -89,7 +89,8 @@ TEST(AdaGradTest, SparseStepsMoveAsDenseOnesDo) {
     }
     Eigen::VectorXd same = gradient;
     const AdaGradStep moved = dense.Step(/*l2=*/0, &gradient, &a);
-    const AdaGradStep like = sparse.StepSparse({groups, 5}, &same, &b);
+    const AdaGradStep like =
+        sparse.StepSparse(/*l2=*/0, {groups, 5}, &same, &b);
     EXPECT_NEAR(like.direction_norm, moved.direction_norm, 1e-13);
     EXPECT_TRUE(same.isZero(0));
     EXPECT_EQ(a, b);

@@ -100,7 +100,7 @@ TEST(FramedAdaGradTest, SparseStepsMoveAsDenseOnesDo) {
     }
     Eigen::VectorXd same = gradient;
     dense.Step(/*l2=*/0, &gradient, &a);
-    sparse.StepSparse({groups, 5}, &same, &b);
+    sparse.StepSparse(/*l2=*/0, {groups, 5}, &same, &b);
     EXPECT_TRUE(same.isZero(0));
     EXPECT_EQ(a, b);
   }

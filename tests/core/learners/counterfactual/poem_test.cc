@@ -1,11 +1,14 @@
 #include "core/learners/counterfactual/poem.h"
 
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "core/base/random.h"
 #include "core/counterfactual/risk_objective.h"
 #include "core/learners/counterfactual/linear_tuple_policy.h"
@@ -161,6 +164,20 @@ TEST(PoemTest, IsDeterministicAndFollowsItsSeed) {
   run.seed = 2;
   ASSERT_OK_AND_ASSIGN(const PoemResult other, TrainPoem(&policy, run));
   EXPECT_NE(first.parameters, other.parameters);
+}
+
+TEST(ShuffleTuplesTest, SwapsWithEachNumberOfASequence) {
+  for (const size_t n : {0u, 1u, 2u, 256u, 257u, 1000u}) {
+    std::vector<uint32_t> order(n), expected(n);
+    ShuffleTuples(/*seed=*/3, /*epoch=*/2, order);
+    RandomSequence random(
+        StableHash(HashDomain::kTraining, {"poem", "3", "2"}));
+    std::iota(expected.begin(), expected.end(), 0u);
+    for (size_t i = n; i > 1; --i) {
+      std::swap(expected[i - 1], expected[random.Below(i)]);
+    }
+    EXPECT_EQ(order, expected);
+  }
 }
 
 TEST(PoemTest, EndsNearAStationaryPointOfTheObjective) {

@@ -237,39 +237,70 @@ TEST(LabelsPolicyManyLabelsTest, EveryLabelCountsOnce) {
   EXPECT_LT((gradient - expected_gradient).cwiseAbs().maxCoeff(), 1e-14);
 }
 
-TEST(LabelsPolicySparseTest, TrainsAsOnDenseRows) {
-  // Explicit zeros turn the same rows into dense ones.
-  const LabelContexts sparse = ManyContexts(300, 0.2);
-  LabelContexts dense = sparse;
-  dense.row_offsets = {0};
-  dense.columns.clear();
-  dense.values.clear();
-  for (uint32_t row = 0; row < 300; ++row) {
-    uint64_t k = sparse.row_offsets[row];
-    for (uint32_t j = 0; j < kFeatures; ++j) {
-      const bool is_there =
-          k < sparse.row_offsets[row + 1] && sparse.columns[k] == j;
-      dense.columns.push_back(j);
-      dense.values.push_back(is_there ? sparse.values[k++] : 0);
+class LabelsPolicySparseTest : public testing::Test {
+ protected:
+  LabelsPolicySparseTest() {
+    // Explicit zeros turn the same rows into dense ones.
+    dense_ = sparse_;
+    dense_.row_offsets = {0};
+    dense_.columns.clear();
+    dense_.values.clear();
+    for (uint32_t row = 0; row < 300; ++row) {
+      uint64_t k = sparse_.row_offsets[row];
+      for (uint32_t j = 0; j < kFeatures; ++j) {
+        const bool is_there =
+            k < sparse_.row_offsets[row + 1] && sparse_.columns[k] == j;
+        dense_.columns.push_back(j);
+        dense_.values.push_back(is_there ? sparse_.values[k++] : 0);
+      }
+      dense_.row_offsets.push_back(dense_.values.size());
     }
-    dense.row_offsets.push_back(dense.values.size());
   }
+
+  const LabelContexts sparse_ = ManyContexts(300, 0.2);
+  LabelContexts dense_;
+};
+
+TEST_F(LabelsPolicySparseTest, TrainsAsOnDenseRows) {
   const LabelTuples tuples = ManyTuples(300);
-  ASSERT_OK_AND_ASSIGN(LabelsPolicy a, LabelsPolicy::Create(sparse, tuples));
-  ASSERT_OK_AND_ASSIGN(LabelsPolicy b, LabelsPolicy::Create(dense, tuples));
-  for (const double l2 : {0.0, 1e-3}) {
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy a, LabelsPolicy::Create(sparse_, tuples));
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy b, LabelsPolicy::Create(dense_, tuples));
+  for (const double l2 : {0.0, 1e-6, 1e-3, 0.1}) {
     PoemRun run;
     run.crm = {.clip = 20, .lambda = 1, .l2 = l2};
+    // Where the penalty is large, the run would end at a start of 0.
+    run.start = Eigen::VectorXd::Constant(a.dimension(), 0.5);
     run.adagrad.set_max_epochs(3);
     run.adagrad.set_batch_size(2);  // Most features are not in a batch.
     ASSERT_OK_AND_ASSIGN(const PoemResult of_sparse, TrainPoem(&a, run));
     ASSERT_OK_AND_ASSIGN(const PoemResult of_dense, TrainPoem(&b, run));
-    EXPECT_TRUE(a.gradient_entries().has_value());
-    EXPECT_FALSE(b.gradient_entries().has_value());
-    EXPECT_GT(of_dense.parameters.norm(), 0.1);
+    constexpr uint32_t kFirst[] = {0};
+    EXPECT_TRUE(a.Entries(kFirst).has_value());
+    EXPECT_FALSE(b.Entries(kFirst).has_value());
+    EXPECT_GT((of_dense.parameters - run.start).norm(), 0.1);
     EXPECT_LT((of_sparse.parameters - of_dense.parameters).norm(), 1e-10)
         << "l2 " << l2;
   }
+}
+
+TEST_F(LabelsPolicySparseTest, EndsAsOnDenseRows) {
+  // Without losses only the penalty moves parameters: all of them are idle.
+  LabelTuples tuples = ManyTuples(300);
+  std::fill(tuples.losses.begin(), tuples.losses.end(), 0);
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy a, LabelsPolicy::Create(sparse_, tuples));
+  ASSERT_OK_AND_ASSIGN(LabelsPolicy b, LabelsPolicy::Create(dense_, tuples));
+  PoemRun run;
+  run.crm = {.clip = 20, .lambda = 1, .l2 = 1e-3};
+  run.start = Eigen::VectorXd::Constant(a.dimension(), 0.5);
+  run.adagrad.set_max_epochs(1000);
+  run.adagrad.set_gradient_tolerance(1e-3);
+  ASSERT_OK_AND_ASSIGN(const PoemResult of_sparse, TrainPoem(&a, run));
+  ASSERT_OK_AND_ASSIGN(const PoemResult of_dense, TrainPoem(&b, run));
+  EXPECT_EQ(of_sparse.termination, PoemTermination::kGradient);
+  EXPECT_EQ(of_dense.termination, PoemTermination::kGradient);
+  // The norm is taken at the end of an epoch instead of where it is largest.
+  EXPECT_GT(of_dense.epochs, 10);
+  EXPECT_NEAR(of_sparse.epochs, of_dense.epochs, 1);
 }
 
 TEST(LabelsPolicyErrorsTest, NamesWhatDoesNotFit) {
