@@ -102,13 +102,17 @@ class SmoothedPropensities final : public TuplePolicy {
                    Eigen::VectorXd* gradient) override {
     policy_->AddGradient(factors, gradient);
   }
-  std::optional<EntryGroups> gradient_entries() override {
-    return policy_->gradient_entries();
+  std::optional<EntryGroups> Entries(
+      std::span<const uint32_t> tuples) override {
+    return policy_->Entries(tuples);
   }
   void Prefetch(std::span<const uint32_t> tuples) const override {
     policy_->Prefetch(tuples);
   }
   size_t block_size() const override { return policy_->block_size(); }
+  size_t value_block_size() const override {
+    return policy_->value_block_size();
+  }
 
  private:
   TuplePolicy* policy_;

@@ -32,12 +32,18 @@ class RecordingPolicy : public ToyPolicy {
   double reward(size_t i) const override {
     return 0.5 + 0.01 * static_cast<double>(i);
   }
-  std::optional<EntryGroups> gradient_entries() override { return groups; }
+  std::optional<EntryGroups> Entries(
+      std::span<const uint32_t> tuples) override {
+    asked.assign(tuples.begin(), tuples.end());
+    return groups;
+  }
+  size_t value_block_size() const override { return 2 * block_size(); }
   void Prefetch(std::span<const uint32_t> tuples) const override {
     fetched.assign(tuples.begin(), tuples.end());
   }
 
   EntryGroups groups;
+  std::vector<uint32_t> asked;
   mutable std::vector<uint32_t> fetched;
 };
 
@@ -55,7 +61,9 @@ TEST(SmoothedPropensitiesTest, NothingElseOfThePolicyChanges) {
     EXPECT_NEAR(std::exp(smoothed.log_propensity(i)),
                 std::pow(std::exp(policy.log_propensity(i)), kBeta), 1e-15);
   }
-  EXPECT_TRUE(smoothed.gradient_entries().has_value());
+  EXPECT_EQ(smoothed.value_block_size(), policy.value_block_size());
+  EXPECT_TRUE(smoothed.Entries(std::vector<uint32_t>{1, 4}).has_value());
+  EXPECT_THAT(policy.asked, ElementsAre(1, 4));
   smoothed.Prefetch(std::vector<uint32_t>{2, 5});
   EXPECT_THAT(policy.fetched, ElementsAre(2, 5));
 }
