@@ -100,11 +100,20 @@ std::string DescribeFeatures(const model::v1::Features& features,
 
 std::string UnicodeNotice(const model::v1::Features& features) {
   const auto& transforms = features.spec().transform();
-  const bool splits =
-      std::any_of(transforms.begin(), transforms.end(),
-                  [](const model::v1::Transform& transform) {
-                    return transform.has_ngrams() || transform.has_text_pair();
-                  });
+  const auto is_text = [&](const std::string& name) {
+    const auto& columns = features.spec().schema().column();
+    return std::any_of(columns.begin(), columns.end(), [&](const auto& column) {
+      return column.name() == name &&
+             column.type() == model::v1::ColumnSchema::TEXT;
+    });
+  };
+  const bool splits = std::any_of(
+      transforms.begin(), transforms.end(),
+      [&](const model::v1::Transform& transform) {
+        return transform.has_ngrams() || transform.has_text_pair() ||
+               (transform.has_cross() && (is_text(transform.cross().left()) ||
+                                          is_text(transform.cross().right())));
+      });
   const std::string& learned = features.learned().unicode_version();
   const std::string here = UnicodeVersion();
   if (!splits || learned.empty() || learned == here) return "";

@@ -84,6 +84,11 @@ absl::Status Run(const std::string& map, const std::string& training,
   // Features that training has not seen mean nothing.
   std::vector<float> x(seen.num_features);
   for (size_t i = 0; i < items.classes.size(); ++i) {
+    if (items.classes[i] >= num_classes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "item ", i, ": class is ", items.classes[i], ", must be in [0, ",
+          num_classes - 1, "], those of TRAINING"));
+    }
     const size_t shared = std::min(items.num_features, seen.num_features);
     const auto begin = items.features.begin() +
                        static_cast<std::ptrdiff_t>(i * items.num_features);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -22,7 +23,7 @@ inline absl::StatusOr<std::vector<std::vector<double>>> ReadScoreTable(
   size_t number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
-    if (line.empty()) continue;
+    if (absl::StripAsciiWhitespace(line).empty()) continue;
     lists.emplace_back();
     for (const absl::string_view field : absl::StrSplit(line, ',')) {
       double score = 0;

@@ -17,11 +17,9 @@ bool WeighsWords(const model::v1::Transform& transform) {
 }  // namespace
 
 uint32_t FormatVersionOf(const model::v1::Model& model) {
-  bool is_newest = model.policy().plackett_luce().rank_factors_size() > 0;
-  for (const auto& transform : model.features().spec().transform()) {
-    is_newest = is_newest || WeighsWords(transform);
-  }
-  return is_newest ? kNewestFormatVersion : 1;
+  const auto& transforms = model.features().spec().transform();
+  if (std::any_of(transforms.begin(), transforms.end(), WeighsWords)) return 3;
+  return model.policy().plackett_luce().rank_factors_size() > 0 ? 2 : 1;
 }
 
 }  // namespace sortition

@@ -12,7 +12,8 @@ import tempfile
 
 EXAMPLES = pathlib.Path(sys.argv[1])
 BINARIES = pathlib.Path(sys.argv[2])
-FOLDER = pathlib.Path(tempfile.mkdtemp())
+TEMPORARY = tempfile.TemporaryDirectory()  # Gone with the program.
+FOLDER = pathlib.Path(TEMPORARY.name)
 
 
 def run(*words: object, status: int = 0) -> str:
@@ -135,6 +136,9 @@ def joint_features() -> None:
         run(trainer, "train", "--learner=listnet", "--action=select",
             f"--data={queries}", f"--model_store={store}")
         assert (store / "default" / "1" / "model.pb").exists()
+    other = write("other.svm", "7 qid:0 1:1\n")
+    error = run(program, "tf_idf", training, other, status=1)
+    assert "item 0: class is 7, must be in [0, 2], those of TRAINING" in error, error
     error = run(program, "bag", training, status=1)
     assert "the map is 'bag', must be tf_idf or multi_vector" in error, error
 

@@ -227,7 +227,7 @@ absl::Status ValidateClusterOptions(const config::v1::ClusterOptions& options) {
 
 absl::StatusOr<ClusterReport> ClusterTuples(
     const config::v1::ClusterOptions& options) {
-  ASSIGN_OR_RETURN(const Task task, ParseTask(options));
+  ASSIGN_OR_RETURN(Task task, ParseTask(options));
   ASSIGN_OR_RETURN(
       const ClusterData data,
       ReadClusterData(options, task.of, task.scale,
@@ -238,7 +238,10 @@ absl::StatusOr<ClusterReport> ClusterTuples(
                    ChooseClusters(data.vectors, f, options, ShowProgress));
   ClusterReport report;
   FillCounts(options, data, &report);
-  if (task.pairs.has_value()) report.set_pairs(task.pairs->size());
+  if (task.pairs.has_value()) {
+    report.set_pairs(task.pairs->size());
+    report.set_pairs_found(task.pairs->num_found());
+  }
   report.set_weightless_decisions(CountWeightless(options, task, data));
   for (const ClusterReport::Trial& trial : choice.trials) {
     *report.add_trials() = trial;

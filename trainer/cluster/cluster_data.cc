@@ -44,7 +44,7 @@ struct HeldDecision {
 class Reader {
  public:
   Reader(const config::v1::ClusterOptions& options, const TupleLog& log,
-         ClusterOf of, ScoreScale scale, const CandidatePairs* pairs,
+         ClusterOf of, ScoreScale scale, CandidatePairs* pairs,
          Thinning* thinning)
       : thinning_(*thinning),
         options_(options),
@@ -195,7 +195,7 @@ class Reader {
             : held.rows.size() / items *
                   (kRowBytes + 2 * sizeof(double) * most_clusters_);
     return sizeof(HeldDecision) + held.info.id.size() + scores + rest +
-           held.pairs.size() * sizeof(CutFunction::Edge);
+           2 * held.pairs.size() * sizeof(CutFunction::Edge);
   }
 
   void Hold(HeldDecision held) {
@@ -275,7 +275,7 @@ class Reader {
   const TupleLog& log_;
   const ClusterOf of_;
   const ScoreScale scale_;
-  const CandidatePairs* const pairs_;
+  CandidatePairs* const pairs_;
   const uint64_t memory_bytes_;
   uint64_t most_clusters_ = 0;
   Hash128 key_;
@@ -289,7 +289,7 @@ class Reader {
 
 absl::StatusOr<ClusterData> ReadClusterData(
     const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale,
-    const CandidatePairs* pairs) {
+    CandidatePairs* pairs) {
   ASSIGN_OR_RETURN(
       const TupleLog log,
       TupleLog::Open(options.tuples(),

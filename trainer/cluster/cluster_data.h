@@ -52,6 +52,6 @@ struct ClusterData {
 // FailedPrecondition if no decision is left.
 absl::StatusOr<ClusterData> ReadClusterData(
     const config::v1::ClusterOptions& options, ClusterOf of, ScoreScale scale,
-    const CandidatePairs* pairs);
+    CandidatePairs* pairs);
 
 }  // namespace sortition

@@ -31,10 +31,15 @@ void AppendData(const ClusterReport& report, std::string* text) {
                         report.of(), report.items(),
                         OfSources(report) ? ", those of all decisions" : "");
   if (report.flat() > 0) {
-    absl::StrAppendFormat(text,
-                          "  %d of them tell no candidates apart: as near to "
-                          "every group\n",
-                          report.flat());
+    absl::StrAppendFormat(
+        text, "  %d of them tell %s apart: as near to every group\n",
+        report.flat(),
+        report.pairs() > 0 ? "none of the pairs" : "no candidates");
+  }
+  if (report.pairs() > 0) {
+    absl::StrAppendFormat(
+        text, "  %d of the %d pairs are among the candidates of a decision\n",
+        report.pairs_found(), report.pairs());
   }
   if (report.weightless_decisions() > 0) {
     absl::StrAppendFormat(text, "  %d decisions weigh nothing: %s\n",
@@ -116,13 +121,15 @@ void AppendAgainstPairs(const ClusterReport& report,
   absl::StrAppendFormat(
       text, "  %.1f %% against the pairs (0 %%: the worse is never above)",
       100 * group.share_against_pairs());
+  const char* separator = ";";
   for (int i = 0;
        OfSources(report) && i < group.members_size() && i < kPrintedSources;
        ++i) {
     const ClusterReport::Member& member = group.members(i);
     if (!member.has_share_against_pairs()) continue;
-    absl::StrAppendFormat(text, "%s %d: %.1f %%", i == 0 ? ";" : ",",
-                          member.source(), 100 * member.share_against_pairs());
+    absl::StrAppendFormat(text, "%s %d: %.1f %%", separator, member.source(),
+                          100 * member.share_against_pairs());
+    separator = ",";
   }
   absl::StrAppend(text, "\n");
 }

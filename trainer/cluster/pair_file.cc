@@ -8,12 +8,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "io/files.h"
 
 namespace sortition {
 namespace {
 
 constexpr double kMostWeight = 1e6;
+constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::vector<absl::string_view> Fields(absl::string_view line) {
   const char separator = absl::StrContains(line, '\t') ? '\t' : ',';
@@ -39,10 +41,14 @@ absl::StatusOr<CandidatePairs> CandidatePairs::Read(const std::string& path) {
   }
   CandidatePairs pairs;
   size_t number = 0;
-  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+  absl::string_view lines = *text;
+  absl::ConsumePrefix(&lines, kByteOrderMark);
+  for (const absl::string_view line : absl::StrSplit(lines, '\n')) {
     ++number;
-    line = absl::StripAsciiWhitespace(line);
-    if (line.empty() || (number == 1 && IsHeading(line))) continue;
+    if (absl::StripAsciiWhitespace(line).empty() ||
+        (number == 1 && IsHeading(line))) {
+      continue;
+    }
     const absl::Status status = pairs.AddLine(line);
     if (status.ok()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
@@ -64,6 +70,10 @@ absl::Status CandidatePairs::AddLine(absl::string_view line) {
     return absl::InvalidArgumentError(
         absl::StrCat("the candidates are '", fields[0], "' and '", fields[1],
                      "', must be two different ids"));
+  }
+  if (absl::StartsWith(fields[0], "\"")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the field ", fields[0], " is quoted, must be an id as it is"));
   }
   double weight = 1;
   if (fields.size() == 3 && (!absl::SimpleAtod(fields[2], &weight) ||
@@ -91,7 +101,7 @@ uint32_t CandidatePairs::NumberOf(absl::string_view id) {
 }
 
 std::vector<CutFunction::Edge> CandidatePairs::Among(
-    const std::vector<absl::string_view>& ids) const {
+    const std::vector<absl::string_view>& ids) {
   absl::flat_hash_map<uint32_t, uint32_t> items;  // By number.
   std::vector<std::optional<uint32_t>> numbers;   // By item.
   for (uint32_t item = 0; item < ids.size(); ++item) {
@@ -107,6 +117,7 @@ std::vector<CutFunction::Edge> CandidatePairs::Among(
     for (const Worse& worse : worse_[*numbers[item]]) {
       const auto found = items.find(worse.candidate);
       if (found == items.end()) continue;
+      found_.insert({*numbers[item], worse.candidate});
       edges.push_back({item, found->second, worse.weight});
     }
   }

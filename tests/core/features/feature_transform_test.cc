@@ -373,7 +373,18 @@ TEST(DescribeTest, SaysWhetherTextsAreSplitByAnotherUnicode) {
   model::v1::Features features;
   features.mutable_learned()->set_unicode_version("1.1");
   features.mutable_spec()->add_transform()->mutable_hash()->set_column("a");
+  model::v1::CrossTransform* const cross =
+      features.mutable_spec()->add_transform()->mutable_cross();
+  cross->set_left("a");
+  cross->set_right("b");
   EXPECT_EQ(UnicodeNotice(features), "");  // Nothing is split.
+  model::v1::ColumnSchema* const column =
+      features.mutable_spec()->mutable_schema()->add_column();
+  column->set_name("b");
+  column->set_type(model::v1::ColumnSchema::TEXT);
+  EXPECT_THAT(UnicodeNotice(features), HasSubstr("by Unicode 1.1 in training"));
+  column->set_type(model::v1::ColumnSchema::CATEGORY);
+  EXPECT_EQ(UnicodeNotice(features), "");
   features.mutable_spec()->add_transform()->mutable_ngrams()->set_column("a");
   EXPECT_THAT(UnicodeNotice(features),
               HasSubstr("split into words by Unicode 1.1 in training, and are "

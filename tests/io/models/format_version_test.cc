@@ -16,19 +16,20 @@ TEST(FormatVersionTest, FieldsThatOlderProgramsIgnoreAskForANewerOne) {
   transform.mutable_ngrams()->set_normalise(true);
   EXPECT_EQ(FormatVersionOf(model), 1u);
   transform.mutable_ngrams()->set_idf(true);
-  EXPECT_EQ(FormatVersionOf(model), 2u);
+  EXPECT_EQ(FormatVersionOf(model), 3u);
   transform.mutable_cross()->set_bits(4);
   EXPECT_EQ(FormatVersionOf(model), 1u);
   transform.mutable_cross()->set_idf(true);
-  EXPECT_EQ(FormatVersionOf(model), 2u);
+  EXPECT_EQ(FormatVersionOf(model), 3u);
   transform.mutable_text_pair()->add_measure(
       model::v1::TextPairTransform::BM25);
   EXPECT_EQ(FormatVersionOf(model), 1u);
   transform.mutable_text_pair()->add_measure(
       model::v1::TextPairTransform::TF_IDF_COSINE);
-  EXPECT_EQ(FormatVersionOf(model), 2u);
-  transforms->Clear();
+  EXPECT_EQ(FormatVersionOf(model), 3u);
   model.mutable_policy()->mutable_plackett_luce()->add_rank_factors(2);
+  EXPECT_EQ(FormatVersionOf(model), 3u);
+  transforms->Clear();
   EXPECT_EQ(FormatVersionOf(model), 2u);
 }
 

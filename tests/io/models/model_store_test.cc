@@ -184,10 +184,10 @@ TEST_F(ModelStoreTest, ADamagedManifestIsRefused) {
               StatusIs(absl::StatusCode::kDataLoss,
                        AllOf(HasSubstr(PathOf(1, "MANIFEST.textproto")),
                              HasSubstr("line 4, column 7"))));
-  EditManifest(2, "format_version: 1", "format_version: 3");
+  EditManifest(2, "format_version: 1", "format_version: 4");
   EXPECT_THAT(store_.Load("ads", 2),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("format_version is 3, must be in [1, 2]")));
+                       HasSubstr("format_version is 4, must be in [1, 3]")));
   EditManifest(3, "model.pb", "other.pb");
   EXPECT_THAT(store_.Load("ads", 3),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("other.pb")));

@@ -141,6 +141,19 @@ TEST_F(ClusterPairsTest, DecisionsWithoutPairsWeighNothing) {
   EXPECT_EQ(report.excluded().at("no candidate ids"), 1u);
   EXPECT_THAT(FormatClusterReport(report),
               HasSubstr("2 decisions weigh nothing: none of the pairs is"));
+  EXPECT_EQ(report.pairs_found(), 1u);
+}
+
+TEST_F(ClusterPairsTest, SaysHowManyPairsThereAre) {
+  const std::vector<std::vector<double>> scores = {{1, 0}, {1, 1}, {0.5, 0.5}};
+  Use({AggregateTuple("d", scores, true), AggregateTuple("e", scores, true)});
+  options_.set_of("lists");
+  options_.add_clusters(1);
+  UsePairs("c0,c1\nC1,c2\nc2,x\n");
+  const std::string text = FormatClusterReport(Run());
+  EXPECT_THAT(text, HasSubstr("  1 of the 3 pairs are among the candidates"));
+  // Source 0 has c0 and c1 alike, but not c2.
+  EXPECT_THAT(text, HasSubstr("  2 of them tell none of the pairs apart"));
 }
 
 TEST_F(ClusterPairsTest, RefusesPairsThatSayNothing) {
@@ -156,8 +169,10 @@ TEST_F(ClusterPairsTest, RefusesPairsThatSayNothing) {
 }
 
 TEST_F(ClusterPairsTest, ReadsPairs) {
-  ASSERT_OK_AND_ASSIGN(const CandidatePairs pairs,
-                       CandidatePairs::Read(File("a,b\r\nb, c , 0.5\nd,a,3")));
+  ASSERT_OK_AND_ASSIGN(
+      CandidatePairs pairs,
+      CandidatePairs::Read(File("\xef\xbb\xbf"
+                                "better,worse\r\na,b\r\nb, c , 0.5\nd,a,3")));
   EXPECT_EQ(pairs.size(), 3u);
   const auto edges = pairs.Among({"c", "x", "a", "b"});
   ASSERT_EQ(edges.size(), 2u);
@@ -167,6 +182,7 @@ TEST_F(ClusterPairsTest, ReadsPairs) {
   EXPECT_EQ(edges[1].from, 3u);
   EXPECT_EQ(edges[1].to, 0u);
   EXPECT_EQ(edges[1].weight, 0.5);
+  EXPECT_EQ(pairs.num_found(), 2u);
 }
 
 TEST_F(ClusterPairsTest, NamesTheLineThatIsWrong) {
@@ -179,6 +195,9 @@ TEST_F(ClusterPairsTest, NamesTheLineThatIsWrong) {
       {"a,b\na\n", "line 2: there are 1 fields, must be 2 or 3: better"},
       {"a,b,1,2\n", "line 1: there are 4 fields, must be 2 or 3"},
       {"a,\n", "line 1: the candidates are 'a' and '', must be two different"},
+      {"\ta\t2\n", "line 1: the candidates are '' and 'a', must be two"},
+      {"a\tb\t\n", "line 1: weight is '', must be a number within"},
+      {"\"a\",\"b\"\n", "line 1: the field \"a\" is quoted, must be an id"},
       {"a,a\n", "line 1: the candidates are 'a' and 'a', must be two"},
       {"a,b,0\n", "line 1: weight is '0', must be a number within (0, 1e+06]"},
       {"a,b,nan\n", "line 1: weight is 'nan', must be a number within"},
