@@ -26,8 +26,8 @@ std::vector<double> ListSmoothings(const config::v1::PoemOptions& options);
 
 // Returns M of the objective for these training tuples; infinity: no clip. M is
 // the same for every β, that of the propensities p themselves: p^β bounds large
-// weights already, and M^β would cut off the same tuples as M does without
-// smoothing.
+// weights already, and where h is near 1 M^β would cut off the tuples that M
+// cuts off without smoothing.
 double ClipOf(const config::v1::PoemOptions& options,
               const TuplePolicy& policy);
 

@@ -210,7 +210,7 @@ TEST_F(SmoothingTest, EveryBetaIsCombinedWithEveryLambda) {
   for (size_t i = 0; i < 4; ++i) {
     auto expected = i < 2 ? first.points[i] : second.points[i - 2];
     EXPECT_EQ(expected.has_smoothing(), i < 2);
-    if (i < 2) EXPECT_EQ(expected.smoothing(), kBeta);
+    EXPECT_EQ(expected.smoothing(), i < 2 ? kBeta : 0);
     expected.set_chosen(both.points[i].chosen());
     EXPECT_EQ(both.points[i].SerializeAsString(), expected.SerializeAsString())
         << i;
