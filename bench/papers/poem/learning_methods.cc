@@ -295,17 +295,17 @@ std::vector<Method> NewerMethods() {
   }
   bounded.from_zero = false;
   bounded.from_parent = true;
-  Method exponential = Ips(Protocol::kBest, kBatch);
-  exponential.name = "ES(B)";
+  const auto clipped = [](const std::string& name) {
+    return Make(name, Protocol::kBest, PoemOptions::CLIPPED_IPS, kBatch);
+  };
+  Method exponential = clipped("ES(B)");
   for (const double beta : {0.5, 0.7, 0.9}) {
     exponential.options.add_smoothing(beta);
   }
-  Method implicit = Ips(Protocol::kBest, kBatch);
-  implicit.name = "IX(B)";
+  Method implicit = clipped("IX(B)");
   implicit.weights = Weights::kImplicit;
   implicit.quantiles = {0.1, 0.5, 0.9};
-  Method shrunk = Ips(Protocol::kBest, kBatch);
-  shrunk.name = "shrinkage(B)";
+  Method shrunk = clipped("shrinkage(B)");
   shrunk.weights = Weights::kShrunk;
   for (Method* method : {&exponential, &implicit}) {
     method->clip_factors = {100};
