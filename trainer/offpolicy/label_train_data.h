@@ -24,6 +24,7 @@ class LabelTrainData : public TrainData {
   absl::StatusOr<LossModelCopies> FitLossModel(
       const LossModelFit& fit) const override;
 
+  bool has_label_sets() const override { return true; }
   const TupleCounts& counts() const override { return data_; }
   size_t num_train() const override { return data_.train.size(); }
   size_t num_validation() const override { return data_.validation.size(); }

@@ -30,12 +30,19 @@ absl::StatusOr<StoredModel> LoadPrior(const TrainOptions& options,
 // those of orders of different lengths say how long these are, and weights that
 // are products need a clip more than others. How many decisions a prior is
 // worth depends on what it was learned from, not on the log: the grid is wide.
+// Sets of labels are drawn with probabilities so small that plain weights are
+// those of a few tuples: on each of four data sets smoothed ones learn as well
+// or better (./dev bench poem_choice).
 Poem LearnerOptions(const TrainOptions& options, const TrainData& data) {
   constexpr double kClipOfOrders = 10;
   Poem poem = options.poem();
   if (HasClip(poem.objective()) && poem.clip() == 0 &&
       data.counts().orders > 0) {
     poem.set_clip(kClipOfOrders);
+  }
+  if (data.has_label_sets() && poem.objective() == Poem::CRM &&
+      poem.smoothing().empty()) {
+    for (const double beta : {0.7, 1.0}) poem.add_smoothing(beta);
   }
   if (options.prior_version() > 0 && poem.l2().empty() &&
       poem.prior_decisions().empty()) {

@@ -22,6 +22,8 @@ namespace sortition {
 class TrainData : public GridData {
  public:
   virtual const TupleCounts& counts() const = 0;
+  // Whether actions are sets of labels, the same for every context.
+  virtual bool has_label_sets() const { return false; }
   // Number of tuples for training, validation and the test.
   virtual size_t num_train() const = 0;
   virtual size_t num_validation() const = 0;

@@ -27,7 +27,7 @@ Method Setting(const std::string& name, PoemOptions::Objective objective,
   return method;
 }
 
-// The same with a grid of β, plain weights among them.
+// The same with the grid of β that sortition-trainer has for sets of labels.
 Method Smoothed(Method method, const std::string& name) {
   method.name = name;
   for (const double beta : {0.7, 1.0}) method.options.add_smoothing(beta);
@@ -73,21 +73,20 @@ double ErrorOfDifference(const Results& results, size_t a, size_t b) {
 std::vector<Method> ObjectivesToChooseFrom() {
   constexpr auto kStochastic = PoemOptions::STOCHASTIC;
   constexpr auto kBatch = PoemOptions::BATCH;
+  const Method crm = Setting("CRM(S)", PoemOptions::CRM, kStochastic);
   std::vector<Method> methods = {
-      Setting("default", PoemOptions().objective(), PoemOptions().optimiser()),
+      Smoothed(crm, "default"),
+      crm,
       Setting("CRM(B)", PoemOptions::CRM, kBatch),
+      Smoothed(Setting("", PoemOptions::CRM, kBatch), "CRM(B), beta"),
       Setting("clipped IPS(S)", PoemOptions::CLIPPED_IPS, kStochastic),
       Setting("DR(S)", PoemOptions::DOUBLY_ROBUST, kStochastic),
       Setting("DR(B)", PoemOptions::DOUBLY_ROBUST, kBatch),
+      Smoothed(Setting("", PoemOptions::DOUBLY_ROBUST, kBatch), "DR(B), beta"),
   };
-  Method near_parent = Setting("CRM(S) near h0", PoemOptions::CRM, kStochastic);
+  Method near_parent = Smoothed(crm, "default, near h0");
   near_parent.options.set_penalty(PoemOptions::PROXIMAL);
   methods.push_back(near_parent);
-  methods.push_back(Smoothed(methods[kDefault], "CRM(S), beta"));
-  methods.push_back(
-      Smoothed(Setting("", PoemOptions::CRM, kBatch), "CRM(B), beta"));
-  methods.push_back(
-      Smoothed(Setting("", PoemOptions::DOUBLY_ROBUST, kBatch), "DR(B), beta"));
   for (Method& method : NewerMethods()) {
     if (method.name == "DR(B)") continue;
     methods.push_back(std::move(method));

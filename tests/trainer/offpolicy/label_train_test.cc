@@ -17,7 +17,9 @@ namespace sortition {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 // A poor logging policy as version 1 of "default", and its log.
 class LabelTrainTest : public testing::Test {
@@ -130,6 +132,31 @@ TEST(LabelWeightsTest, TheBallHasTheSteepestGradient) {
       (moved.train.log_weights[0] - parts.train.log_weights[0]) / step.norm(),
       2 * static_cast<double>(parts.ball->ranks) * parts.ball->feature_norm,
       1e-6);
+}
+
+// The β of the grid's points that were trained, from the first start.
+std::vector<double> Smoothings(const config::v1::TrainReport& report) {
+  std::vector<double> smoothings;
+  for (const auto& point : report.evaluation().grid()) {
+    if (point.start() != "zero") continue;
+    smoothings.push_back(point.has_smoothing() ? point.smoothing() : 1);
+  }
+  return smoothings;
+}
+
+TEST_F(LabelTrainTest, CrmSmoothsWeightsUnlessToldOtherwise) {
+  Log(600);
+  train_.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(const auto by_default, Train(train_));
+  EXPECT_THAT(Smoothings(by_default), UnorderedElementsAre(0.7, 1));
+  train_.mutable_poem()->add_smoothing(1);
+  ASSERT_OK_AND_ASSIGN(const auto plain, Train(train_));
+  EXPECT_THAT(Smoothings(plain), ElementsAre(1));
+  train_.mutable_poem()->clear_smoothing();
+  train_.mutable_poem()->clear_lambda();
+  train_.mutable_poem()->set_objective(config::v1::PoemOptions::CLIPPED_IPS);
+  ASSERT_OK_AND_ASSIGN(const auto other, Train(train_));
+  EXPECT_THAT(Smoothings(other), ElementsAre(1));
 }
 
 TEST_F(LabelTrainTest, ADryRunPublishesNothing) {
