@@ -26,8 +26,9 @@
 //  - The g of AdaGrad's j = g / √h is the gradient of all of G. Line 24 adds
 //    2μw, unscaled, to a direction made from ∇ū alone. With one scale for all
 //    terms, steps end at a stationary point of the objective.
-//  - The penalty moves a parameter that a batch does not read when the next one
-//    reads it (AdaGrad::CatchUp()): by as much, within 1e-8.
+//  - Where 2 η μ <= 4e-6, the penalty moves a parameter that a batch does not
+//    read when the next one reads it (AdaGrad::CatchUp()): by as much, within
+//    1e-8.
 //  - Progressive validation compares epochs by the objective made from each uᵢ
 //    as it was before the step that used it. `patience` epochs without a new
 //    best end the run, and the parameters of the best epoch are returned, or
