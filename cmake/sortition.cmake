@@ -1,5 +1,5 @@
-# How targets of this project are declared. One library, and one test program, per
-# folder.
+# How targets of this project are declared: one library per folder, one test program per
+# top-level folder of tests.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # A precompiled header is read after its macros and time stamps were checked.
@@ -20,6 +20,8 @@ add_compile_options(-pthread)
 add_library(sortition_warnings INTERFACE)
 target_compile_options(sortition_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  # In a batch every source is an included file, which this warning takes for a header.
+  $<$<BOOL:${SORTITION_UNITY}>:-Wno-subobject-linkage>
   $<$<BOOL:${SORTITION_WERROR}>:-Werror>)
 
 # Sanitizers apply to every target, generated code included.
@@ -69,15 +71,37 @@ function(sortition_generated target)
   sortition_use_precompiled(${target} sortition_precompiled)
 endfunction()
 
+# Compiles the sources of `target` in batches: one translation unit includes up to
+# `batch_size` of them, so that the headers that they share are parsed once. Sources
+# that SORTITION_ALONE lists are compiled by themselves.
+function(sortition_use_unity target batch_size)
+  if(SORTITION_UNITY)
+    set_target_properties(${target} PROPERTIES
+      UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch_size})
+  endif()
+endfunction()
+
+# Paths of `sources` of the current folder relative to the root of the project.
+function(sortition_keep_alone target)
+  foreach(source IN LISTS SORTITION_ALONE)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/${source}
+      TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
+endfunction()
+
 # sortition_library(NAME SRCS a.cc ... DEPS t ...): library sortition_NAME, alias
 # sortition::NAME. Without SRCS it is header-only.
 function(sortition_library name)
   cmake_parse_arguments(arg "" "" "SRCS;DEPS" ${ARGN})
   if(arg_SRCS)
+    list(TRANSFORM arg_SRCS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/
+      REGEX "^[^/]")
     add_library(sortition_${name} STATIC ${arg_SRCS})
     target_include_directories(sortition_${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(sortition_${name} PUBLIC ${arg_DEPS} PRIVATE sortition_warnings)
     sortition_use_precompiled(sortition_${name} sortition_precompiled)
+    sortition_use_unity(sortition_${name} 10)
+    sortition_keep_alone(sortition_${name})
   else()
     add_library(sortition_${name} INTERFACE)
     target_include_directories(sortition_${name} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -86,14 +110,27 @@ function(sortition_library name)
   add_library(sortition::${name} ALIAS sortition_${name})
 endfunction()
 
-# sortition_hot_loops(SRCS a.cc ... OPTIONS o ...): sources of a library that the
-# compiler vectorises. With a precompiled header GCC would silently optimise them as
-# it did the header.
-function(sortition_hot_loops)
+# sortition_hot_loops(LIBRARY SRCS a.cc ... OPTIONS o ...): compiles these sources of
+# sortition_LIBRARY with -O3, in batches of their own. They use no precompiled header,
+# because GCC would silently optimise them with the options of the header.
+function(sortition_hot_loops library)
   cmake_parse_arguments(arg "" "" "SRCS;OPTIONS" ${ARGN})
-  set(options -O3 ${arg_OPTIONS})
-  set_source_files_properties(${arg_SRCS} PROPERTIES
-    COMPILE_OPTIONS "${options}" SKIP_PRECOMPILE_HEADERS ON)
+  list(TRANSFORM arg_SRCS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set(owner sortition_${library})
+  get_target_property(sources ${owner} SOURCES)
+  list(REMOVE_ITEM sources ${arg_SRCS})
+  set_target_properties(${owner} PROPERTIES SOURCES "${sources}" LINKER_LANGUAGE CXX)
+  string(MD5 hash "${arg_OPTIONS}")
+  string(SUBSTRING ${hash} 0 4 hash)
+  set(hot ${owner}_hot_${hash})
+  add_library(${hot} OBJECT ${arg_SRCS})
+  target_compile_options(${hot} PRIVATE -O3 ${arg_OPTIONS})
+  target_include_directories(${hot} PRIVATE $<TARGET_PROPERTY:${owner},INCLUDE_DIRECTORIES>)
+  get_target_property(dependencies ${owner} LINK_LIBRARIES)
+  target_link_libraries(${hot} PRIVATE ${dependencies})
+  sortition_use_unity(${hot} 8)
+  sortition_keep_alone(${hot})
+  target_sources(${owner} PRIVATE $<TARGET_OBJECTS:${hot}>)
 endfunction()
 
 # sortition_binary(NAME SRCS main.cc DEPS t ...): a program NAME in bin/.
@@ -114,24 +151,54 @@ function(sortition_bench name)
   add_dependencies(benchmarks bench_${name})
 endfunction()
 
-# sortition_tests(NAME SRCS a_test.cc ... DEPS t ... [LABELS l ...]): the test
-# program test_NAME of a folder; each of its suites is one ctest.
-function(sortition_tests name)
-  cmake_parse_arguments(arg "" "" "SRCS;DEPS;LABELS" ${ARGN})
+# sortition_test_room(NAME [DEPENDS t ...]): the test program test_NAME of a folder
+# tests/NAME and the folders below it. Each of its suites is one ctest NAME.SUITE with
+# the labels NAME and that of the suite's folder, such as core/policies. DEPENDS are
+# targets that the tests run.
+function(sortition_test_room name)
+  cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
   set(target test_${name})
-  add_executable(${target} ${arg_SRCS})
+  add_executable(${target})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${target} PRIVATE ${arg_DEPS} sortition_warnings
-    GTest::gmock GTest::gtest_main)
+  target_link_libraries(${target} PRIVATE sortition_warnings GTest::gmock GTest::gtest_main)
   target_compile_options(${target} PRIVATE ${SORTITION_TEST_OPTIONS})
   sortition_use_precompiled(${target} sortition_precompiled_tests)
   set_target_properties(${target} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests
+    UNITY_BUILD ${SORTITION_UNITY} UNITY_BUILD_MODE GROUP)
+  if(arg_DEPENDS)
+    add_dependencies(${target} ${arg_DEPENDS})
+  endif()
   set(suites ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
   add_custom_command(TARGET ${target} POST_BUILD
-    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DPREFIX=${name}
-      -DLABELS=${arg_LABELS} -DBINARIES=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
-      -DPATIENCE=${SORTITION_PATIENCE} -DOUTPUT=${suites} -P ${PROJECT_SOURCE_DIR}/cmake/list_suites.cmake
+    COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/cmake/list_suites.py
+      --program=$<TARGET_FILE:${target}> --room=${name} --sources=${PROJECT_SOURCE_DIR}
+      --needs=${PROJECT_SOURCE_DIR}/tests/needs.txt
+      --binaries=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
+      --patience=${SORTITION_PATIENCE} --output=${suites}
     BYPRODUCTS ${suites} VERBATIM)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites})
+endfunction()
+
+# sortition_tests(SRCS a_test.cc ... DEPS t ...): adds tests to the
+# program of their room, the folder of tests/ that they are in. Sources of a folder
+# are compiled in batches.
+function(sortition_tests)
+  cmake_parse_arguments(arg "" "" "SRCS;DEPS" ${ARGN})
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR
+    BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
+  string(REGEX MATCH "^[^/]+" room ${folder})
+  set(target test_${room})
+  list(TRANSFORM arg_SRCS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  target_sources(${target} PRIVATE ${arg_SRCS})
+  target_link_libraries(${target} PRIVATE ${arg_DEPS})
+  string(MAKE_C_IDENTIFIER ${folder} group)
+  set(index 0)
+  foreach(source IN LISTS arg_SRCS)
+    math(EXPR batch "${index} / 12")
+    set_source_files_properties(${source} TARGET_DIRECTORY ${target}
+      PROPERTIES UNITY_GROUP ${group}_${batch})
+    math(EXPR index "${index} + 1")
+  endforeach()
+  sortition_keep_alone(${target})
 endfunction()

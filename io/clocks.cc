@@ -27,10 +27,6 @@ int64_t SteadyUs() {
       .count();
 }
 
-int64_t Micros(double seconds) {
-  return static_cast<int64_t>(std::llround(seconds * 1e6));
-}
-
 std::optional<ClockStep> ClockSteps::Look(int64_t now_us, int64_t steady_us) {
   const int64_t before_us = std::exchange(last_us_, now_us);
   const int64_t passed_us =

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/base/micros.h"  // IWYU pragma: export
+
 namespace sortition {
 
 // Microseconds since the epoch. Follows the system clock, so it can be set
@@ -11,9 +13,6 @@ int64_t NowUs();
 
 // Microseconds since some time in the past. Is never set.
 int64_t SteadyUs();
-
-// Returns the nearest whole number of microseconds.
-int64_t Micros(double seconds);
 
 // Times in microseconds since the epoch.
 struct ClockStep {

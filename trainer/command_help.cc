@@ -7,7 +7,7 @@
 namespace sortition {
 namespace {
 
-constexpr char kTrain[] =
+constexpr char kTrainHelp[] =
     R"(Learns a better policy from logs or from labels.
 
 --learner=poem (the default) reads the tuple segments that the sidecar wrote:
@@ -305,7 +305,7 @@ std::string LearnerTable(LearnersListed listed) {
 }
 
 std::string TrainHelp() {
-  return absl::StrCat(kTrain, LearnerTable(LearnersListed::kOfTrain),
+  return absl::StrCat(kTrainHelp, LearnerTable(LearnersListed::kOfTrain),
                       kTrainExamples);
 }
 

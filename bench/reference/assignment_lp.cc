@@ -8,7 +8,7 @@ namespace {
 
 // The smallest tolerance that Clp accepts. A vertex is integral, so rounding
 // removes the remaining error.
-constexpr double kTolerance = 1e-10;
+constexpr double kLpTolerance = 1e-10;
 constexpr int kNoPerturbation = 100;
 
 }  // namespace
@@ -23,8 +23,8 @@ absl::StatusOr<AssignmentLpSolution> SolveAssignmentLp(
   }
   ClpSimplex simplex;
   simplex.setLogLevel(0);
-  simplex.setPrimalTolerance(kTolerance);
-  simplex.setDualTolerance(kTolerance);
+  simplex.setPrimalTolerance(kLpTolerance);
+  simplex.setDualTolerance(kLpTolerance);
   simplex.resize(2 * n, 0);
   for (int row = 0; row < 2 * n; ++row) simplex.setRowBounds(row, 1, 1);
   // Variables go column by column, as in Eigen.

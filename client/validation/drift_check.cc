@@ -16,7 +16,7 @@ using model::v1::ValueStatistics;
 
 // By custom, something happened above this index.
 constexpr double kMoved = 0.25;
-constexpr size_t kMostNamed = 5;
+constexpr size_t kMaxNamedFigures = 5;
 // Versions of which nothing moved and that have a line.
 constexpr size_t kMostListed = 100;
 
@@ -51,8 +51,8 @@ std::string FigureText(const DriftFigure& figure) {
 std::string FiguresText(const std::vector<DriftFigure>& figures) {
   std::vector<std::string> texts;
   for (const DriftFigure& figure : figures) {
-    if (texts.size() == kMostNamed) {
-      texts.push_back(absl::StrCat(figures.size() - kMostNamed, " more"));
+    if (texts.size() == kMaxNamedFigures) {
+      texts.push_back(absl::StrCat(figures.size() - kMaxNamedFigures, " more"));
       break;
     }
     texts.push_back(FigureText(figure));

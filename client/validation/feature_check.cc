@@ -23,8 +23,8 @@ constexpr double kMovedDeviation = 1.5;
 constexpr double kSameMean = 0.25;
 constexpr double kSameDeviation = 1.3;
 // Columns that moved and are compared with each other, and that are named.
-constexpr size_t kMostMoved = 1000;
-constexpr size_t kMostNamed = 5;
+constexpr size_t kMaxMovedColumns = 1000;
+constexpr size_t kMaxNamedColumns = 5;
 
 bool IsWithin(const ColumnStatistics& a, size_t i, const ColumnStatistics& b,
               size_t j, double means, double factor) {
@@ -45,7 +45,7 @@ bool IsOutOfRange(const ColumnStatistics& before, const ColumnStatistics& now,
 }
 
 std::string Names(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kMostNamed);
+  const size_t shown = std::min(names.size(), kMaxNamedColumns);
   return absl::StrCat(
       absl::StrJoin(names.begin(),
                     names.begin() + static_cast<ptrdiff_t>(shown), ", "),
@@ -172,7 +172,7 @@ void FeatureCheck::Compare(const std::string& name,
   std::vector<std::string> far;
   for (size_t j = 0; j < now.size(); ++j) {
     if (!IsWithin(before, j, now, j, kMovedMean, kMovedDeviation) &&
-        moved.size() < kMostMoved) {
+        moved.size() < kMaxMovedColumns) {
       moved.push_back(j);
     }
     if (IsOutOfRange(before, now, j)) {

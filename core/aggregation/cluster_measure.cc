@@ -13,7 +13,7 @@ namespace {
 using Index = Eigen::Index;
 
 // Rounding error of a sum, relative to the sum of the sizes of its terms.
-constexpr double kRounding = 1e-12;
+constexpr double kSumTolerance = 1e-12;
 
 double SizeOfTerms(const Eigen::RowVectorXd& h, const ScoreMatrix& vectors,
                    Index i) {
@@ -53,7 +53,7 @@ void VectorMeasure::Measure(Index i, const Eigen::RowVectorXd& chance) {
   const std::span<double> entries(h.data(), f_.num_items());
   f_.ExtremeSubgradient(order, entries);
   extensions_(i) = h.dot(vectors_.row(i));
-  rounding_ += kRounding * SizeOfTerms(h, vectors_, i);
+  rounding_ += kSumTolerance * SizeOfTerms(h, vectors_, i);
   std::reverse(order.begin(), order.end());
   f_.ExtremeSubgradient(order, entries);
   reversed_(i) = Divergence(i, h);
@@ -62,7 +62,8 @@ void VectorMeasure::Measure(Index i, const Eigen::RowVectorXd& chance) {
 
 double VectorMeasure::Divergence(Index i, const Eigen::RowVectorXd& h) const {
   const double divergence = extensions_(i) - h.dot(vectors_.row(i));
-  return divergence > kRounding * SizeOfTerms(h, vectors_, i) ? divergence : 0;
+  return divergence > kSumTolerance * SizeOfTerms(h, vectors_, i) ? divergence
+                                                                  : 0;
 }
 
 }  // namespace sortition

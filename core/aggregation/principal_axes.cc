@@ -12,10 +12,10 @@ namespace {
 
 using Index = Eigen::Index;
 
-constexpr Index kMostRows = 400;
+constexpr Index kMaxSampledRows = 400;
 constexpr Index kPartColumns = 1024;  // Columns copied at a time.
 // A smaller share of the variance is rounding error.
-constexpr double kRounding = 1e-12;
+constexpr double kMinVarianceShare = 1e-12;
 
 }  // namespace
 
@@ -46,7 +46,7 @@ Eigen::MatrixXd PrincipalAxes::Project(const ScoreMatrix& vectors,
 }
 
 PrincipalAxes FindPrincipalAxes(const ScoreMatrix& vectors) {
-  const std::vector<Index> rows = SpreadOut(vectors.rows(), kMostRows);
+  const std::vector<Index> rows = SpreadOut(vectors.rows(), kMaxSampledRows);
   const auto n = static_cast<Index>(rows.size());
   PrincipalAxes result;
   result.of_sample = n < vectors.rows();
@@ -72,7 +72,7 @@ PrincipalAxes FindPrincipalAxes(const ScoreMatrix& vectors) {
   result.axes = Eigen::MatrixXd::Zero(vectors.cols(), 2);
   for (Index a = 0; a < std::min<Index>(2, n); ++a) {
     const Index place = n - 1 - a;
-    if (!(values(place) > kRounding * total)) break;
+    if (!(values(place) > kMinVarianceShare * total)) break;
     const Eigen::VectorXd u =
         solver.eigenvectors().col(place) / std::sqrt(values(place));
     auto axis = result.axes.col(a);

@@ -13,7 +13,7 @@ namespace {
 
 // A difference that is smaller than this share of the largest score is due to
 // rounding in a mean.
-constexpr double kRounding = 1e-12;
+constexpr double kTieTolerance = 1e-12;
 
 // Returns the end of the run of tied items that starts at `begin` in an order
 // by decreasing score.
@@ -23,7 +23,7 @@ size_t EndOfTie(std::span<const double> x, std::span<const uint32_t> order,
       std::max(std::abs(x[order.front()]), std::abs(x[order.back()]));
   size_t end = begin + 1;
   while (end < order.size() &&
-         x[order[begin]] - x[order[end]] <= kRounding * largest) {
+         x[order[begin]] - x[order[end]] <= kTieTolerance * largest) {
     ++end;
   }
   return end;

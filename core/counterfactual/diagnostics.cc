@@ -12,13 +12,13 @@ namespace sortition {
 namespace {
 
 // Keeps squares and their sums finite, as in estimators.cc.
-constexpr double kMaxLogWeight = 300;
+constexpr double kMaxDiagnosedLogWeight = 300;
 
 // Log-propensities above this count as log 1, to allow for rounding.
 constexpr double kCertain = -1e-9;
 
 double WeightOf(double log_weight) {
-  return std::exp(std::fmin(log_weight, kMaxLogWeight));
+  return std::exp(std::fmin(log_weight, kMaxDiagnosedLogWeight));
 }
 
 // Returns the mean of the weights and `zeros` more weights of 0.

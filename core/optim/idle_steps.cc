@@ -100,7 +100,7 @@ void CatchUpPortable(const IdleSteps& steps, const EntryGroups& entries,
 #if defined(__x86_64__)
 #define SORTITION_AVX2 __attribute__((target("avx2")))
 
-constexpr size_t kLanes = 4;
+constexpr size_t kAvx2Lanes = 4;
 // Groups are scattered: their first entries are requested this far ahead.
 constexpr size_t kAhead = 8;
 
@@ -173,9 +173,10 @@ SORTITION_AVX2 void CatchUpAvx2(const IdleSteps& steps,
     done[group] = now;
     size_t i = size_t{group} * entries.size;
     const size_t end = i + entries.size;
-    for (; i + kLanes <= end; i += kLanes) {
+    for (; i + kAvx2Lanes <= end; i += kAvx2Lanes) {
       if (StepFour<kFramed>(steps, i, gap)) continue;
-      for (size_t k = 0; k < kLanes; ++k) StepEntry<kFramed>(steps, i + k, gap);
+      for (size_t k = 0; k < kAvx2Lanes; ++k)
+        StepEntry<kFramed>(steps, i + k, gap);
     }
     for (; i < end; ++i) StepEntry<kFramed>(steps, i, gap);
   }

@@ -17,7 +17,7 @@ namespace {
 
 using model::v1::CategoricalSplit;
 using model::v1::Tree;
-using model::v1::TreeEnsemble;
+using EnsembleMessage = model::v1::TreeEnsemble;
 
 template <typename Number>
 absl::Status Wrong(absl::string_view field, Number value,
@@ -37,11 +37,11 @@ bool IsFloat(double value) {
 
 // Checks a number of an ensemble in `format`.
 absl::Status CheckNumber(absl::string_view field, double value,
-                         TreeEnsemble::NumberFormat format) {
+                         EnsembleMessage::NumberFormat format) {
   if (!std::isfinite(value)) {
     return Wrong(field, NumberText(value), "finite");
   }
-  if (format == TreeEnsemble::FLOAT && !IsFloat(value)) {
+  if (format == EnsembleMessage::FLOAT && !IsFloat(value)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s is %.17g, must be a float, as number_format says", field, value));
   }
@@ -165,7 +165,7 @@ absl::Status CheckCategories(const Tree& tree, const std::string& name,
 }
 
 absl::Status CheckNumbers(const Tree& tree, const std::string& name,
-                          const TreeEnsemble& ensemble) {
+                          const EnsembleMessage& ensemble) {
   for (int node = 0; node < tree.split_features_size(); ++node) {
     if (tree.split_features(node) >= ensemble.num_features()) {
       return Wrong(
@@ -192,7 +192,7 @@ double LargestLeaf(const Tree& tree) {
   return largest;
 }
 
-absl::Status CheckTrees(const TreeEnsemble& ensemble) {
+absl::Status CheckTrees(const EnsembleMessage& ensemble) {
   if (ensemble.trees_size() < 1 || ensemble.trees_size() > kMaxTrees) {
     return absl::InvalidArgumentError(
         absl::StrCat("trees has ", ensemble.trees_size(),
@@ -228,22 +228,22 @@ absl::Status CheckTrees(const TreeEnsemble& ensemble) {
 
 }  // namespace
 
-absl::Status CheckTreeEnsemble(const TreeEnsemble& ensemble) {
+absl::Status CheckTreeEnsemble(const EnsembleMessage& ensemble) {
   if (ensemble.num_features() < 1 ||
       ensemble.num_features() > kMaxTreeFeatures) {
     return Wrong("num_features", ensemble.num_features(),
                  absl::StrCat("in [1, ", kMaxTreeFeatures, "]"));
   }
-  if (ensemble.number_format() != TreeEnsemble::FLOAT &&
-      ensemble.number_format() != TreeEnsemble::DOUBLE) {
+  if (ensemble.number_format() != EnsembleMessage::FLOAT &&
+      ensemble.number_format() != EnsembleMessage::DOUBLE) {
     return Wrong("number_format", static_cast<int>(ensemble.number_format()),
                  "FLOAT (1) or DOUBLE (2)");
   }
-  if (!TreeEnsemble::AbsentFeature_IsValid(ensemble.absent_feature())) {
+  if (!EnsembleMessage::AbsentFeature_IsValid(ensemble.absent_feature())) {
     return Wrong("absent_feature", static_cast<int>(ensemble.absent_feature()),
                  "MISSING (0) or ZERO (1)");
   }
-  if (!TreeEnsemble::OutputTransform_IsValid(ensemble.output_transform())) {
+  if (!EnsembleMessage::OutputTransform_IsValid(ensemble.output_transform())) {
     return Wrong("output_transform",
                  static_cast<int>(ensemble.output_transform()),
                  "IDENTITY (0), SIGMOID (1), EXPONENTIAL (2) or OTHER (3)");

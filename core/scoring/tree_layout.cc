@@ -9,9 +9,9 @@ namespace {
 
 using model::v1::CategoricalSplit;
 using model::v1::Tree;
-using model::v1::TreeEnsemble;
+using EnsembleMessage = model::v1::TreeEnsemble;
 
-std::vector<uint32_t> UsedFeatures(const TreeEnsemble& ensemble) {
+std::vector<uint32_t> UsedFeatures(const EnsembleMessage& ensemble) {
   std::vector<bool> is_used(ensemble.num_features());
   for (const Tree& tree : ensemble.trees()) {
     for (const uint32_t feature : tree.split_features()) {
@@ -28,8 +28,8 @@ std::vector<uint32_t> UsedFeatures(const TreeEnsemble& ensemble) {
 // Appends trees to a layout.
 class LayoutBuilder {
  public:
-  LayoutBuilder(const TreeEnsemble& ensemble, TreeLayout* layout)
-      : is_float_(ensemble.number_format() == TreeEnsemble::FLOAT),
+  LayoutBuilder(const EnsembleMessage& ensemble, TreeLayout* layout)
+      : is_float_(ensemble.number_format() == EnsembleMessage::FLOAT),
         columns_(ensemble.num_features()),
         layout_(*layout) {
     layout_.features = UsedFeatures(ensemble);
@@ -127,7 +127,7 @@ class LayoutBuilder {
 
 }  // namespace
 
-TreeLayout MakeTreeLayout(const TreeEnsemble& ensemble) {
+TreeLayout MakeTreeLayout(const EnsembleMessage& ensemble) {
   TreeLayout layout;
   LayoutBuilder builder(ensemble, &layout);
   for (const Tree& tree : ensemble.trees()) builder.Add(tree);

@@ -25,6 +25,7 @@
 #include "io/models/store_owner.h"
 #include "io/models/text_message.h"
 #include "io/posix_status.h"
+#include "io/segments/segment_file.h"
 
 namespace sortition {
 namespace {
@@ -83,14 +84,6 @@ absl::StatusOr<std::vector<uint64_t>> ListChanges(
   }
   std::sort(changes.begin(), changes.end());
   return changes;
-}
-
-absl::Status SyncDirectory(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return PosixStatus(errno, path, "cannot open");
-  const absl::Cleanup closer = [fd] { close(fd); };
-  return fsync(fd) == 0 ? absl::OkStatus()
-                        : PosixStatus(errno, path, "cannot sync");
 }
 
 absl::Status MakeDirectory(const std::string& path) {

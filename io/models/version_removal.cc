@@ -15,6 +15,7 @@
 #include "io/models/store_owner.h"
 #include "io/models/version_numbers.h"
 #include "io/posix_status.h"
+#include "io/segments/segment_file.h"
 
 namespace sortition {
 namespace {
@@ -27,16 +28,6 @@ absl::Status Delete(const std::string& path) {
   std::filesystem::remove_all(path, error);
   return error ? PosixStatus(error.value(), path, "cannot remove")
                : absl::OkStatus();
-}
-
-absl::Status SyncDirectory(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return PosixStatus(errno, path, "cannot open");
-  const int result = fsync(fd);
-  const int error = errno;
-  close(fd);
-  return result == 0 ? absl::OkStatus()
-                     : PosixStatus(error, path, "cannot sync");
 }
 
 }  // namespace

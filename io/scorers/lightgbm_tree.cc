@@ -79,13 +79,13 @@ absl::StatusOr<Values<Number>> ReadValues(const LightGbmLines& lines,
 
 // Sets of categories: those of set i are the bits of the words boundaries[i] ..
 // boundaries[i + 1].
-struct CategorySets {
+struct PackedCategorySets {
   Values<int> boundaries;
   Values<uint32_t> words;
 };
 
-absl::StatusOr<CategorySets> ReadSets(const LightGbmLines& lines) {
-  CategorySets sets;
+absl::StatusOr<PackedCategorySets> ReadSets(const LightGbmLines& lines) {
+  PackedCategorySets sets;
   if (!lines.values.contains("num_cat")) return sets;
   ASSIGN_OR_RETURN(const int num_sets, lines.Integer("num_cat", 0, 1 << 22));
   if (num_sets == 0) return sets;
@@ -235,7 +235,7 @@ class TreeConverter {
   int num_leaves_ = 0;
   Values<double> thresholds_;
   Values<int> decisions_;
-  CategorySets sets_;
+  PackedCategorySets sets_;
   Tree tree_;
 };
 

@@ -46,7 +46,7 @@ absl::StatusOr<uint64_t> NonZeroBytesAfter(int fd, const std::string& path,
 }
 
 // What can be read of a segment.
-struct Extent {
+struct ReadableExtent {
   uint64_t first_sequence = 0;
   uint64_t num_records = 0;
   uint64_t end = 0;  // Offset behind the last intact record.
@@ -55,11 +55,11 @@ struct Extent {
 
 // Reads to the end, or up to a damage if `stops(payload)` is true for the next
 // intact record.
-absl::StatusOr<Extent> MeasureSegment(
+absl::StatusOr<ReadableExtent> MeasureSegment(
     const std::string& path, absl::FunctionRef<bool(absl::string_view)> stops) {
   ASSIGN_OR_RETURN(const auto reader, SegmentReader::Open(path));
   log::v1::LogRecord record;
-  Extent whole;
+  ReadableExtent whole;
   bool is_behind_damage = false;
   while (true) {
     absl::string_view payload;
@@ -88,7 +88,7 @@ absl::StatusOr<Extent> MeasureSegment(
 bool Never(absl::string_view) { return false; }
 
 // Returns the footer that ends `whole`, behind which `torn_bytes` are cut off.
-log::v1::LogRecord FooterOf(const Extent& whole, uint64_t torn_bytes) {
+log::v1::LogRecord FooterOf(const ReadableExtent& whole, uint64_t torn_bytes) {
   log::v1::LogRecord record;
   *record.mutable_footer() =
       MakeFooter(whole.first_sequence, whole.num_records);
@@ -170,7 +170,7 @@ absl::StatusOr<log::v1::SegmentFooter> RecoverSegment(const std::string& path) {
                      absl::StrCat("segment ", path, " is still being written"))
                : PosixStatus(errno, path, "cannot lock");
   }
-  ASSIGN_OR_RETURN(const Extent whole, MeasureSegment(path, &Never));
+  ASSIGN_OR_RETURN(const ReadableExtent whole, MeasureSegment(path, &Never));
   if (whole.footer.has_value()) return *whole.footer;
   ASSIGN_OR_RETURN(const uint64_t torn, NonZeroBytesAfter(fd, path, whole.end));
   const log::v1::LogRecord footer = FooterOf(whole, torn);
@@ -181,7 +181,7 @@ absl::StatusOr<log::v1::SegmentFooter> RecoverSegment(const std::string& path) {
 absl::StatusOr<uint64_t> RewriteSegment(
     const std::string& path,
     absl::FunctionRef<bool(absl::string_view)> can_redo) {
-  ASSIGN_OR_RETURN(const Extent whole, MeasureSegment(path, can_redo));
+  ASSIGN_OR_RETURN(const ReadableExtent whole, MeasureSegment(path, can_redo));
   if (whole.footer.has_value()) return 0;
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return PosixStatus(errno, path, "cannot open");

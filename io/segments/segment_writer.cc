@@ -23,20 +23,20 @@
 namespace sortition {
 namespace {
 
-struct Extent {
+struct WrittenExtent {
   uint64_t bytes = 0;
   uint64_t num_records = 0;
 };
 
 // Returns the extent of the frames that are complete within the first `written`
 // bytes of `parts`.
-Extent WholeFrames(const IoVectors& parts, uint64_t written) {
+WrittenExtent WholeFrames(const IoVectors& parts, uint64_t written) {
   std::string bytes;
   for (const iovec& part : parts) {
     bytes.append(static_cast<const char*>(part.iov_base),
                  std::min<uint64_t>(part.iov_len, written - bytes.size()));
   }
-  Extent whole;
+  WrittenExtent whole;
   uint64_t payload_bytes = 0;
   while (ParseFrameHead(absl::string_view(bytes).substr(whole.bytes),
                         &payload_bytes) &&
@@ -61,11 +61,11 @@ struct SegmentWriter::Rep {
   void CutTornBytes();
   absl::Status SyncAll();
 
-  Extent Written() const {
+  WrittenExtent Written() const {
     const std::lock_guard lock(extent_mutex);
     return extent;
   }
-  void Grow(const Extent& by) {
+  void Grow(const WrittenExtent& by) {
     const std::lock_guard lock(extent_mutex);
     extent.bytes += by.bytes;
     extent.num_records += by.num_records;
@@ -76,8 +76,8 @@ struct SegmentWriter::Rep {
   int fd = -1;
   // One thread may sync while another appends.
   mutable std::mutex extent_mutex;
-  Extent extent;   // Guarded by `extent_mutex`, as is `durable`.
-  Extent durable;  // What the last successful sync has covered.
+  WrittenExtent extent;   // Guarded by `extent_mutex`, as is `durable`.
+  WrittenExtent durable;  // What the last successful sync has covered.
   uint64_t first_sequence = 0;
   // Of the one thread that syncs.
   int directory_fd = -1;    // -1: is synced.
@@ -230,7 +230,7 @@ absl::Status SegmentWriter::Append(const log::v1::LogRecord& record) {
 absl::Status SegmentWriter::Sync() {
   Rep& rep = *rep_;
   if (rep.fd < 0) return absl::OkStatus();
-  const Extent covered = rep.Written();
+  const WrittenExtent covered = rep.Written();
   RETURN_IF_ERROR(rep.SyncAll());
   const std::lock_guard lock(rep.extent_mutex);
   rep.durable = covered;
@@ -242,7 +242,7 @@ absl::Status SegmentWriter::Close(bool is_last) {
   if (rep.fd < 0) return absl::OkStatus();
   // A footer says that what is before it is on the disk.
   RETURN_IF_ERROR(Sync());
-  const Extent written = rep.Written();
+  const WrittenExtent written = rep.Written();
   log::v1::LogRecord record;
   *record.mutable_footer() =
       MakeFooter(rep.first_sequence, written.num_records);

@@ -26,10 +26,8 @@
 namespace sortition {
 namespace {
 
-constexpr size_t kTimeDigits = 16;
-
 // Returns the time at the beginning of `text`; 0 if there is none.
-int64_t ParseTime(absl::string_view text) {
+int64_t TimeOfSegmentName(absl::string_view text) {
   uint64_t time_us = 0;
   if (text.size() < kTimeDigits ||
       !absl::SimpleHexAtoi(text.substr(0, kTimeDigits), &time_us)) {
@@ -77,7 +75,7 @@ absl::Status SpoolDirectory::FindNewestTime() {
   state_ = state_before_;
   for (const std::string& name : names) {
     state_.newest_segment_us =
-        std::max(state_.newest_segment_us, ParseTime(name));
+        std::max(state_.newest_segment_us, TimeOfSegmentName(name));
   }
   return absl::OkStatus();
 }

@@ -14,7 +14,6 @@
 namespace sortition {
 namespace {
 
-constexpr size_t kTimeDigits = 16;
 constexpr size_t kBootIdLength = 36;
 constexpr size_t kCheckDigits = 8;
 

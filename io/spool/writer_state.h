@@ -2,6 +2,7 @@
 // What the writer of a spool says about itself in the file `.writer.lock`, for
 // its successor and for the reader: one line, overwritten in place, so that a
 // full disk does not matter. A copy of a spool elsewhere has a second line.
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -11,6 +12,8 @@
 namespace sortition {
 
 inline constexpr char kWriterLockFile[] = ".writer.lock";
+// Number of hexadecimal digits of a time in names of segments and in states.
+inline constexpr size_t kTimeDigits = 16;
 
 // Times in microseconds since the epoch; 0: not known, or never.
 struct WriterState {

@@ -24,9 +24,9 @@ std::vector<LegendEntry> Legend(const BandChart& chart) {
   return entries;
 }
 
-class Drawing {
+class BandDrawing {
  public:
-  Drawing(const BandChart& chart, const Panel& panel, Svg* svg)
+  BandDrawing(const BandChart& chart, const Panel& panel, Svg* svg)
       : chart_(chart), panel_(panel), svg_(svg) {
     std::vector<double> places;
     std::vector<double> values;
@@ -149,7 +149,7 @@ double BandChartLegendHeight(const BandChart& chart, double width) {
 }
 
 void DrawBandChart(const BandChart& chart, const Panel& panel, Svg* svg) {
-  Drawing(chart, panel, svg).Draw();
+  BandDrawing(chart, panel, svg).Draw();
 }
 
 }  // namespace sortition

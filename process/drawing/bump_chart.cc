@@ -11,9 +11,9 @@ constexpr double kLineHeight = 26;
 // The place in the first column from which on colours get no lighter.
 constexpr double kLightestPlace = 14;
 
-class Drawing {
+class BumpDrawing {
  public:
-  Drawing(const BumpChart& chart, const Panel& panel, Svg* svg)
+  BumpDrawing(const BumpChart& chart, const Panel& panel, Svg* svg)
       : chart_(chart), panel_(panel), svg_(svg) {
     for (size_t c = 0; c < chart.columns.size(); ++c) {
       places_.push_back(Places(c));
@@ -92,7 +92,7 @@ class Drawing {
 }  // namespace
 
 void DrawBumpChart(const BumpChart& chart, const Panel& panel, Svg* svg) {
-  Drawing(chart, panel, svg).Draw();
+  BumpDrawing(chart, panel, svg).Draw();
 }
 
 }  // namespace sortition

@@ -8,13 +8,13 @@
 namespace sortition {
 namespace {
 
-constexpr double kRowHeight = 21;
+constexpr double kForestRowHeight = 21;
 constexpr absl::string_view kGrid = "#e4e4e4";
 
-class Drawing {
+class ForestDrawing {
  public:
-  Drawing(const ForestPlot& plot, const Panel& panel, double name_width,
-          Svg* svg)
+  ForestDrawing(const ForestPlot& plot, const Panel& panel, double name_width,
+                Svg* svg)
       : plot_(plot), panel_(panel), name_x_(panel.x - name_width), svg_(svg) {
     std::vector<double> core;
     std::vector<double> others;
@@ -120,12 +120,12 @@ class Drawing {
 }  // namespace
 
 double ForestHeight(const ForestPlot& plot) {
-  return kRowHeight * static_cast<double>(plot.rows.size());
+  return kForestRowHeight * static_cast<double>(plot.rows.size());
 }
 
 void DrawForestPlot(const ForestPlot& plot, const Panel& panel,
                     double name_width, Svg* svg) {
-  Drawing(plot, panel, name_width, svg).Draw();
+  ForestDrawing(plot, panel, name_width, svg).Draw();
 }
 
 }  // namespace sortition

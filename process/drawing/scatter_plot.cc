@@ -17,9 +17,9 @@ constexpr double kLabelHeight = 11;
 constexpr int kDirections = 8;
 constexpr int kRings = 6;
 
-class Drawing {
+class ScatterDrawing {
  public:
-  Drawing(const ScatterPlot& plot, const Panel& panel, Svg* svg)
+  ScatterDrawing(const ScatterPlot& plot, const Panel& panel, Svg* svg)
       : plot_(plot), panel_(panel), svg_(svg) {
     constexpr double kInf = std::numeric_limits<double>::infinity();
     Point low = {kInf, kInf};
@@ -105,7 +105,7 @@ class Drawing {
 }  // namespace
 
 void DrawScatterPlot(const ScatterPlot& plot, const Panel& panel, Svg* svg) {
-  Drawing(plot, panel, svg).Draw();
+  ScatterDrawing(plot, panel, svg).Draw();
 }
 
 }  // namespace sortition

@@ -16,7 +16,7 @@
 namespace sortition {
 namespace {
 
-constexpr uint32_t kCandidates = 4;
+constexpr uint32_t kTestCandidates = 4;
 constexpr int kDraws = 2000;
 constexpr double kSumTolerance = 1e-9;
 // Other features stay zero, so that the test of a wide model costs no more.
@@ -26,7 +26,7 @@ Hash128 TestKey(uint64_t number) {
   return DecisionKey("self-test", 0, absl::StrCat(number));
 }
 
-// kCandidates compressed rows, each with at most kMaxColumns evenly spaced
+// kTestCandidates compressed rows, each with at most kMaxColumns evenly spaced
 // columns.
 struct TestFeatures {
   std::vector<uint32_t> row_offsets = {0};
@@ -45,7 +45,7 @@ TestFeatures MakeFeatures(const LinearPolicy& policy) {
   features.num_features = std::max(1u, policy.num_features());
   const uint32_t step = (features.num_features - 1) / kMaxColumns + 1;
   RandomSequence random(TestKey(0));
-  for (uint32_t row = 0; row < kCandidates; ++row) {
+  for (uint32_t row = 0; row < kTestCandidates; ++row) {
     for (uint32_t column = 0; column < features.num_features; column += step) {
       features.columns.push_back(column);
       features.values.push_back(static_cast<float>(random.Normal()));
@@ -73,7 +73,7 @@ double Spread(const LinearPolicy& policy, const TestFeatures& features) {
   PolicyWorkspace workspace;
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
-  for (int32_t i = 0; i < static_cast<int32_t>(kCandidates); ++i) {
+  for (int32_t i = 0; i < static_cast<int32_t>(kTestCandidates); ++i) {
     const double value =
         policy.LogPropensity(query, std::span(&i, 1), &workspace);
     low = std::min(low, value);
@@ -113,7 +113,7 @@ void AppendSubsets(std::span<const int32_t> eligible, uint32_t size,
 std::vector<Action> AllActions(const LinearPolicy& policy,
                                const PolicyQuery& query) {
   std::vector<int32_t> eligible;
-  for (int32_t i = 0; i < static_cast<int32_t>(kCandidates); ++i) {
+  for (int32_t i = 0; i < static_cast<int32_t>(kTestCandidates); ++i) {
     if (query.eligible.empty() || query.eligible[static_cast<size_t>(i)]) {
       eligible.push_back(i);
     }
@@ -180,7 +180,7 @@ absl::Status CheckQuery(const LinearPolicy& policy, const PolicyQuery& query,
 absl::Status SelfTest(const LinearPolicy& policy) {
   TestFeatures features = MakeFeatures(policy);
   Temper(policy, &features);
-  const bool mask[kCandidates] = {true, false, true, true};
+  const bool mask[kTestCandidates] = {true, false, true, true};
   if (policy.action_kind() == ActionKind::kSubset) {
     // Subsets of the requested size, of another size, of any size.
     const uint32_t size = policy.takes_size() ? 2 : 0;
@@ -190,7 +190,8 @@ absl::Status SelfTest(const LinearPolicy& policy) {
     if (policy.subset_size() > 0) return absl::OkStatus();
     return CheckQuery(policy, {features.view(), mask, 0}, 1 + 2 * kDraws);
   }
-  RETURN_IF_ERROR(CheckQuery(policy, {features.view(), {}, kCandidates}, 1));
+  RETURN_IF_ERROR(
+      CheckQuery(policy, {features.view(), {}, kTestCandidates}, 1));
   return CheckQuery(policy, {features.view(), mask, 2}, 1 + kDraws);
 }
 

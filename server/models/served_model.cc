@@ -57,14 +57,15 @@ constexpr uint64_t kQueries = 20;  // To warm up with.
 constexpr uint32_t kMostInputs = 1000;
 
 absl::Status WarmUpColumns(const LinearPolicy& policy, const Schema& schema) {
-  constexpr uint32_t kCandidates = 10;
+  constexpr uint32_t kWarmupCandidates = 10;
   PolicyWorkspace workspace;
   RandomSequence random(SeedKey(0));
   for (uint64_t i = 0; i < kQueries; ++i) {
-    const v1::Columns columns = MakeUpColumns(schema, kCandidates, &random);
+    const v1::Columns columns =
+        MakeUpColumns(schema, kWarmupCandidates, &random);
     PolicyQuery query;
     query.columns = &columns;
-    query.top_k = kCandidates;
+    query.top_k = kWarmupCandidates;
     RETURN_IF_ERROR(WarmUpWith(policy, query, SeedKey(i), &workspace));
   }
   return absl::OkStatus();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/micros.h"
 #include "core/base/tagged_uuid.h"
 
 namespace sortition {
@@ -13,10 +14,6 @@ namespace {
 constexpr uint64_t kFewestForeign = 2;
 constexpr uint64_t kUnknownPerForeign = 256;
 constexpr uint64_t kFewestUnknown = 10;
-
-int64_t Micros(double seconds) {
-  return static_cast<int64_t>(std::llround(seconds * 1e6));
-}
 
 }  // namespace
 

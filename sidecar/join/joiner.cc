@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/micros.h"
 #include "sidecar/join/reward_aggregate.h"
 
 namespace sortition {
@@ -21,10 +22,6 @@ constexpr int64_t kMaxTimeUs = int64_t{1} << 61;
 
 int64_t Clamp(int64_t time_us) {
   return std::clamp<int64_t>(time_us, 0, kMaxTimeUs);
-}
-
-int64_t Micros(double seconds) {
-  return static_cast<int64_t>(std::llround(seconds * 1e6));
 }
 
 }  // namespace

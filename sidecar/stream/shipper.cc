@@ -23,9 +23,9 @@
 namespace sortition {
 namespace {
 
-constexpr char kPositionFile[] = "/.published";
+constexpr char kPublishedPositionFile[] = "/.published";
 constexpr int64_t kStateIntervalUs = 1000000;
-constexpr int64_t kLookIntervalUs = 10000000;
+constexpr int64_t kStreamCheckIntervalUs = 10000000;
 // Of a message beside its bytes, and of NATS' headers.
 constexpr uint64_t kOverheadBytes = 4096;
 // Larger messages make brokers slow.
@@ -89,7 +89,7 @@ absl::Status Shipper::Look() {
                      " bytes, must be more than ", 2 * kOverheadBytes));
   }
   most_bytes_ = std::min(most - kOverheadBytes, kMostBytes);
-  next_look_us_ = steady_clock_() + kLookIntervalUs;
+  next_look_us_ = steady_clock_() + kStreamCheckIntervalUs;
   stream_bytes_->Set(static_cast<double>(state.bytes));
   stream_max_bytes_->Set(static_cast<double>(state.max_bytes));
   if (!is_loaded_) LoadPosition();
@@ -108,7 +108,7 @@ absl::Status Shipper::Look() {
 // that costs time and nothing else.
 void Shipper::LoadPosition() {
   const absl::StatusOr<std::string> saved =
-      ReadFile(options_.spool + kPositionFile);
+      ReadFile(options_.spool + kPublishedPositionFile);
   log::v1::ShipPosition position;
   if (!saved.ok() || !ParseMessage(*saved, &position) ||
       position.stream() != options_.stream) {
@@ -170,7 +170,7 @@ void Shipper::StartAgain() {
 }
 
 absl::Status Shipper::SavePosition() {
-  return WriteFile(options_.spool + kPositionFile,
+  return WriteFile(options_.spool + kPublishedPositionFile,
                    position_.SerializeAsString());
 }
 

@@ -24,7 +24,7 @@
 namespace sortition {
 namespace {
 
-constexpr char kPositionFile[] = "/.position";
+constexpr char kMirrorPositionFile[] = "/.position";
 // Each has at most a few megabytes.
 constexpr int kMostMessages = 32;
 constexpr int kRereadsOfGap = 2;
@@ -94,7 +94,7 @@ absl::StatusOr<std::unique_ptr<StreamMirror>> StreamMirror::Open(
 
 absl::Status StreamMirror::Recover() {
   const absl::StatusOr<std::string> bytes =
-      ReadFile(options_.dir + kPositionFile);
+      ReadFile(options_.dir + kMirrorPositionFile);
   if (!bytes.ok() && !absl::IsNotFound(bytes.status())) return bytes.status();
   if (bytes.ok() && !ParseMessage(*bytes, &position_)) position_.Clear();
   // The position in another stream says nothing, but the copies stay.
@@ -297,8 +297,8 @@ absl::Status StreamMirror::Commit() {
       *position.add_writers() = source.spool->position();
       position.mutable_writers()->rbegin()->set_writer_id(writer);
     }
-    RETURN_IF_ERROR(
-        WriteToDisk(options_.dir, kPositionFile, position.SerializeAsString()));
+    RETURN_IF_ERROR(WriteToDisk(options_.dir, kMirrorPositionFile,
+                                position.SerializeAsString()));
     must_commit_ = false;
   }
   for (const auto& [writer, source] : sources_) {

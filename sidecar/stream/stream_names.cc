@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
+#include "io/spool/writer_state.h"
 
 namespace sortition {
 namespace {
 
 // "<16 hexadecimal digits>-<writer>-<6 or more digits>.seg"
-constexpr size_t kTimeDigits = 16;
 constexpr size_t kMostWriterBytes = 64;
 
 bool IsWriter(absl::string_view id) {

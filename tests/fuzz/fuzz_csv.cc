@@ -1,7 +1,7 @@
 // A CSV file: the import takes a line or refuses it with a reason.
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/import_bytes.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(csv) {
   sortition::ImportBytes("csv", data, size);
-  return 0;
 }

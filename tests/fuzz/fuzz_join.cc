@@ -11,6 +11,7 @@
 
 #include "core/base/check.h"
 #include "sidecar/join/joiner.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/join_bytes.h"
 #include "tests/sidecar/join_reference.h"
 #include "tests/sidecar/random_spool.h"
@@ -162,11 +163,10 @@ class Run {
 }  // namespace
 }  // namespace sortition
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(join) {
   using namespace sortition;  // NOLINT: the function must be outside.
   const JoinInput input = DecodeJoin(data, size);
   const Run run(input);
   run.CheckInvariants();
   run.CompareWith(testing_sidecar::ReferenceJoin(input.events, input.options));
-  return 0;
 }

@@ -17,6 +17,7 @@
 #include "io/segments/parse_message.h"
 #include "server/models/served_model.h"
 #include "sortition/model/v1/model.pb.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
@@ -67,7 +68,7 @@ void LoadAndServe(const ModelStore& store, const std::string& name,
 }  // namespace
 }  // namespace sortition
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(model) {
   using namespace sortition;  // NOLINT: the function must be outside.
   static const TempDir kDir(FastParent());
   const std::string bytes(reinterpret_cast<const char*>(data), size);
@@ -83,5 +84,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                version, bytes);
   LoadAndServe(ModelStore(kDir.path()), name, version);
   std::filesystem::remove_all(kDir / name);
-  return 0;
 }

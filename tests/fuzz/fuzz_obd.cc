@@ -1,8 +1,8 @@
 // A CSV file of an Open Bandit Dataset: the import takes a line or refuses it
 // with a reason.
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/import_bytes.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(obd) {
   sortition::ImportBytes("obd", data, size);
-  return 0;
 }

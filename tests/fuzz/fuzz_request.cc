@@ -22,6 +22,7 @@
 #include "server/rpc/wire_counts.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/v1/ranking.pb.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/column_model.h"
 #include "tests/testing/temp_dir.h"
 
@@ -173,10 +174,10 @@ void Call(absl::string_view bytes, Services* services) {
 }  // namespace
 }  // namespace sortition
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(request) {
   using namespace sortition;  // NOLINT: the function must be outside.
   static Services services;
-  if (size == 0) return 0;
+  if (size == 0) return;
   const absl::string_view bytes(reinterpret_cast<const char*>(data) + 1,
                                 size - 1);
   switch (data[0] % 7) {
@@ -203,5 +204,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         CHECK(absl::IsInvalidArgument(table.status()));
       }
   }
-  return 0;
 }

@@ -14,6 +14,7 @@
 #include "io/segments/parse_message.h"
 #include "io/segments/record_frame.h"
 #include "sortition/log/v1/log.pb.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/io/segments/reading_reference.h"
 #include "tests/testing/temp_dir.h"
 
@@ -32,7 +33,7 @@ void UsePayload(const std::string& payload) {
 }  // namespace
 }  // namespace sortition
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(segments) {
   using namespace sortition;  // NOLINT: the function must be outside.
   static const TempDir kDir(FastParent());
   const std::string path = kDir / "1.seg";
@@ -44,7 +45,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (step.kind == ReadStep::Kind::kRecord) UsePayload(step.bytes);
   }
   CheckRecovery(segment, path);
-  return 0;
 }
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size)

@@ -11,6 +11,7 @@
 #include "core/scoring/tree_ensemble.h"
 #include "io/scorers/tree_models.h"
 #include "tests/core/scoring/tree_reference.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace sortition {
 namespace {
@@ -47,7 +48,7 @@ void CheckScores(const model::v1::TreeEnsemble& model) {
 }  // namespace
 }  // namespace sortition
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(tree_models) {
   const auto model = sortition::ParseTreeModel(
       absl::string_view(reinterpret_cast<const char*>(data), size));
   if (model.ok()) {
@@ -56,5 +57,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(model.status().code() == absl::StatusCode::kInvalidArgument);
     CHECK(!model.status().message().empty());
   }
-  return 0;
 }

@@ -15,9 +15,6 @@ namespace {
 
 using model::v1::Policy;
 
-// The range of inverse_temperature in model.proto ends here.
-constexpr double kLargestAlpha = 1e6;
-
 Policy OrderByScore(double alpha) {
   Policy policy;
   policy.set_inverse_temperature(alpha);
@@ -41,8 +38,8 @@ std::vector<std::string> UsualOnes(const Policy& present, uint32_t num_ranks) {
   for (const double factor : {0.5, 1.0, 2.0, 4.0}) {
     if (factor == 1 && IsPlainPlackettLuce(present)) continue;
     names.push_back(absl::StrFormat(
-        "pl:alpha=%.6g",
-        std::min(kLargestAlpha, factor * present.inverse_temperature())));
+        "pl:alpha=%.6g", std::min(kMaxInverseTemperature,
+                                  factor * present.inverse_temperature())));
   }
   // The first rank close to the scores, and more exploration below; the
   // reverse.

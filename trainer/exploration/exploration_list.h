@@ -11,6 +11,9 @@
 
 namespace sortition {
 
+// The upper end of the range of inverse_temperature in model.proto.
+inline constexpr double kMaxInverseTemperature = 1e6;
+
 // Whether the policy ranks by scores in a way that others can replace without
 // new weights: plackett_luce and sorted_ranking.
 bool RanksByScores(const model::v1::Policy& policy);

@@ -27,8 +27,6 @@ constexpr double kPower = 0.8;
 constexpr double kShareOfReward = 0.05;
 // With 30 effective terms the standard error of a variance is some 20 % of it.
 constexpr double kFewestTerms = 30;
-// The range of inverse_temperature in model.proto ends here.
-constexpr double kLargestAlpha = 1e6;
 // Keeps squares and their sums finite, as in core/counterfactual.
 constexpr double kMaxLogWeight = 300;
 
@@ -70,7 +68,7 @@ class TableBuilder {
     if (task_.against == nullptr) {
       model::v1::Policy policy = task_.model.policy();
       policy.set_inverse_temperature(
-          std::min(kLargestAlpha, 2 * policy.inverse_temperature()));
+          std::min(kMaxInverseTemperature, 2 * policy.inverse_temperature()));
       table_.set_target(absl::StrFormat("the same at alpha = %.6g",
                                         policy.inverse_temperature()));
       ASSIGN_OR_RETURN(target_, LogProbabilitiesOf(policy));

@@ -10,14 +10,14 @@
 namespace sortition {
 namespace {
 
-using model::v1::Finding;
+using StoredFinding = model::v1::Finding;
 
 // Noticeable.
 constexpr double kShare = 0.01;
 
-Finding Make(absl::string_view kind, Finding::Gravity gravity,
-             std::string sentence) {
-  Finding finding;
+StoredFinding Make(absl::string_view kind, StoredFinding::Gravity gravity,
+                   std::string sentence) {
+  StoredFinding finding;
   finding.set_kind(std::string(kind));
   finding.set_gravity(gravity);
   finding.set_part("log");
@@ -28,13 +28,13 @@ Finding Make(absl::string_view kind, Finding::Gravity gravity,
 // Decisions that share their features may be of one user. One context alone is
 // a log without features.
 void AddSharedContexts(const LogSummary& summary,
-                       std::vector<Finding>* findings) {
+                       std::vector<StoredFinding>* findings) {
   const uint64_t contexts = summary.contexts.num_units();
   if (summary.named > 0 || contexts < 2 || 2 * contexts > summary.decisions) {
     return;
   }
   findings->push_back(Make(
-      "shared_features", Finding::CAUTION,
+      "shared_features", StoredFinding::CAUTION,
       absl::StrCat(
           "The ", CountText(summary.decisions), " decisions have only ",
           CountText(contexts),
@@ -43,12 +43,12 @@ void AddSharedContexts(const LogSummary& summary,
           "would do is in the line 'in groups'.")));
 }
 
-void AddUnits(const OpeReportTask& task, std::vector<Finding>* findings) {
+void AddUnits(const OpeReportTask& task, std::vector<StoredFinding>* findings) {
   const uint64_t decisions = task.judgement.decisions();
   const uint64_t unnamed = task.summary.decisions - task.summary.named;
   if (task.summary.named > 0 && unnamed > 0) {
     findings->push_back(
-        Make("unnamed_units", Finding::CAUTION,
+        Make("unnamed_units", StoredFinding::CAUTION,
              absl::StrCat(CountText(unnamed), " of ", CountText(decisions),
                           " decisions name no unit; each of them counts as a "
                           "unit of its own.")));
@@ -56,7 +56,7 @@ void AddUnits(const OpeReportTask& task, std::vector<Finding>* findings) {
   const uint64_t down = task.judgement.weighed_down();
   if (static_cast<double>(down) > kShare * static_cast<double>(decisions)) {
     findings->push_back(Make(
-        "large_units", Finding::CAUTION,
+        "large_units", StoredFinding::CAUTION,
         absl::StrCat(CountText(down), " of ", CountText(decisions),
                      " decisions are of a few large units, which count less, "
                      "so that none of them decides alone; means are of what "
@@ -66,13 +66,13 @@ void AddUnits(const OpeReportTask& task, std::vector<Finding>* findings) {
 
 // `contradictions` of `decisions` have other propensities than the store says.
 void AddStore(uint64_t contradictions, uint64_t decisions,
-              std::vector<Finding>* findings) {
+              std::vector<StoredFinding>* findings) {
   if (contradictions == 0) return;
   const bool are_many = static_cast<double>(contradictions) >
                         kShare * static_cast<double>(decisions);
   findings->push_back(Make(
       "other_propensities",
-      are_many ? Finding::CONTRADICTION : Finding::CAUTION,
+      are_many ? StoredFinding::CONTRADICTION : StoredFinding::CAUTION,
       absl::StrCat("In ", CountText(contradictions), " of ",
                    CountText(decisions),
                    " decisions the stored version gives the action another "
@@ -81,11 +81,13 @@ void AddStore(uint64_t contradictions, uint64_t decisions,
 
 // Without the propensity of the caller, a log of its baseline has one action
 // for each query.
-void AddBaseline(const LogSummary& summary, std::vector<Finding>* findings) {
+void AddBaseline(const LogSummary& summary,
+                 std::vector<StoredFinding>* findings) {
   if (summary.certain_baseline == 0) return;
   const bool are_most = 2 * summary.certain_baseline > summary.decisions;
   findings->push_back(Make(
-      "certain_baseline", are_most ? Finding::UNSUPPORTED : Finding::CAUTION,
+      "certain_baseline",
+      are_most ? StoredFinding::UNSUPPORTED : StoredFinding::CAUTION,
       absl::StrCat(
           "In ", CountText(summary.certain_baseline), " of ",
           CountText(summary.decisions),
@@ -96,10 +98,10 @@ void AddBaseline(const LogSummary& summary, std::vector<Finding>* findings) {
           "policies can be judged by.")));
 }
 
-void AddArms(const LogSummary& summary, std::vector<Finding>* findings) {
+void AddArms(const LogSummary& summary, std::vector<StoredFinding>* findings) {
   if (summary.arms_without_mixture == 0) return;
   findings->push_back(Make(
-      "arms_without_mixture", Finding::CAUTION,
+      "arms_without_mixture", StoredFinding::CAUTION,
       absl::StrCat(CountText(summary.arms_without_mixture), " of ",
                    CountText(summary.decisions),
                    " decisions are of a split in which a version plays an "
@@ -107,10 +109,11 @@ void AddArms(const LogSummary& summary, std::vector<Finding>* findings) {
                    "by the propensity of their own version (arms = apart).")));
 }
 
-void AddInterleaved(const OpeReportTask& task, std::vector<Finding>* findings) {
+void AddInterleaved(const OpeReportTask& task,
+                    std::vector<StoredFinding>* findings) {
   if (const uint64_t unknown = task.preferences.unknown(); unknown > 0) {
     findings->push_back(Make(
-        "unknown_teams", Finding::CAUTION,
+        "unknown_teams", StoredFinding::CAUTION,
         absl::StrCat("In ", CountText(unknown), " of ",
                      CountText(task.summary.interleaved),
                      " decisions whose order two versions made together the "
@@ -120,7 +123,7 @@ void AddInterleaved(const OpeReportTask& task, std::vector<Finding>* findings) {
   for (const auto& each : task.preferences.Report({})) {
     if (each.without_ranks() == 0) continue;
     findings->push_back(Make(
-        "unranked_feedback", Finding::CAUTION,
+        "unranked_feedback", StoredFinding::CAUTION,
         absl::StrCat(
             CountText(each.without_ranks()), " of ",
             CountText(each.decisions()), " decisions of versions ",
@@ -133,13 +136,13 @@ void AddInterleaved(const OpeReportTask& task, std::vector<Finding>* findings) {
 
 // What of rewards by rank was left out, or counts as something else.
 void AddRanks(const RankingJudgement& rankings,
-              std::vector<Finding>* findings) {
+              std::vector<StoredFinding>* findings) {
   const RankingJudgement::Counts& counts = rankings.counts();
   const auto add = [&](absl::string_view kind, uint64_t count,
                        absl::string_view what) {
     if (count == 0) return;
     findings->push_back(
-        Make(kind, Finding::CAUTION,
+        Make(kind, StoredFinding::CAUTION,
              absl::StrCat("In rows by rank: ", CountText(count), " of ",
                           CountText(counts.decisions + counts.left_out),
                           " decisions ", what)));
@@ -160,7 +163,7 @@ void AddRanks(const RankingJudgement& rankings,
       "the order: they earn 0.");
   if (counts.outside_range == 0) return;
   findings->push_back(
-      Make("rank_reward_range", Finding::CAUTION,
+      Make("rank_reward_range", StoredFinding::CAUTION,
            absl::StrCat("In rows by rank: ", CountText(counts.outside_range),
                         " rewards of ranks are not between 0 and reward_max; "
                         "they count as the nearer end.")));
@@ -168,8 +171,8 @@ void AddRanks(const RankingJudgement& rankings,
 
 }  // namespace
 
-std::vector<Finding> LogFindings(const OpeReportTask& task) {
-  std::vector<Finding> findings;
+std::vector<StoredFinding> LogFindings(const OpeReportTask& task) {
+  std::vector<StoredFinding> findings;
   AddStore(task.logging.contradictions() + task.preferences.contradictions(),
            task.judgement.decisions(), &findings);
   AddBaseline(task.summary, &findings);
@@ -179,16 +182,17 @@ std::vector<Finding> LogFindings(const OpeReportTask& task) {
   AddSharedContexts(task.summary, &findings);
   AddUnits(task, &findings);
   for (std::string& warning : task.counts.censored_share.Warnings()) {
-    findings.push_back(Make("censored", Finding::CAUTION, std::move(warning)));
+    findings.push_back(
+        Make("censored", StoredFinding::CAUTION, std::move(warning)));
   }
   if (const auto warning = task.counts.overridden.Warning()) {
     findings.push_back(
-        Make("overrides_by_version", Finding::CAUTION, *warning));
+        Make("overrides_by_version", StoredFinding::CAUTION, *warning));
   }
   for (const NamedRewards& rewards : task.rewards) {
     if (rewards.missing == 0) continue;
     findings.push_back(Make(
-        "missing_rewards", Finding::CAUTION,
+        "missing_rewards", StoredFinding::CAUTION,
         absl::StrCat(rewards.file.path(), " lacks ", CountText(rewards.missing),
                      " of ", CountText(task.judgement.decisions()),
                      " decisions: their '", rewards.name, "' counts as 0.")));
@@ -196,15 +200,16 @@ std::vector<Finding> LogFindings(const OpeReportTask& task) {
   return findings;
 }
 
-Finding LearnedFromLog(const JudgedPolicy& policy, uint64_t before,
-                       uint64_t decisions) {
+StoredFinding LearnedFromLog(const JudgedPolicy& policy, uint64_t before,
+                             uint64_t decisions) {
   const std::string time = absl::FormatTime(
       absl::RFC3339_sec, absl::FromUnixMicros(policy.learned_time_us()),
       absl::UTCTimeZone());
   const bool are_many =
       static_cast<double>(before) > kShare * static_cast<double>(decisions);
-  Finding finding = Make(
-      "learned_from_log", are_many ? Finding::UNSUPPORTED : Finding::CAUTION,
+  StoredFinding finding = Make(
+      "learned_from_log",
+      are_many ? StoredFinding::UNSUPPORTED : StoredFinding::CAUTION,
       absl::StrCat(CountText(before), " of ", CountText(decisions),
                    " decisions are older than '", policy.name(),
                    "', which may have learned from them: its value is then too "
@@ -214,17 +219,17 @@ Finding LearnedFromLog(const JudgedPolicy& policy, uint64_t before,
   return finding;
 }
 
-Finding BoundsContradict(const JudgedPolicy& policy) {
+StoredFinding BoundsContradict(const JudgedPolicy& policy) {
   return Make(
-      "contradictory_bounds", Finding::CONTRADICTION,
+      "contradictory_bounds", StoredFinding::CONTRADICTION,
       absl::StrCat("The logged propensities cannot be right: what '",
                    policy.name(),
                    "' surely earned and what it surely lost add up to more "
                    "than there is."));
 }
 
-Finding EstimatorDoesNotApply(EstimatorKind asked, EstimatorKind taken) {
-  return Make("other_estimator", Finding::CAUTION,
+StoredFinding EstimatorDoesNotApply(EstimatorKind asked, EstimatorKind taken) {
+  return Make("other_estimator", StoredFinding::CAUTION,
               absl::StrCat("The estimator ", EstimatorKey(asked),
                            " does not apply: it needs a model of rewards, "
                            "logging versions from the store or categories. "

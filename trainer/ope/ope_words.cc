@@ -17,7 +17,7 @@ using config::v1::OpeEstimate;
 using config::v1::OpeOptions;
 using config::v1::OpePolicy;
 using config::v1::OpeReport;
-using model::v1::Finding;
+using StoredFinding = model::v1::Finding;
 
 // "the log" or "'newest'".
 std::string Named(absl::string_view name) {
@@ -32,11 +32,11 @@ std::string IntervalText(const model::v1::Estimate& estimate) {
 }
 
 // Returns why the numbers of a policy cannot be used; null if nothing says so.
-const Finding* ContradictionOf(const OpeReport& report,
-                               const OpePolicy& policy) {
+const StoredFinding* ContradictionOf(const OpeReport& report,
+                                     const OpePolicy& policy) {
   for (const auto* const findings : {&policy.findings(), &report.findings()}) {
-    for (const Finding& finding : *findings) {
-      if (finding.gravity() == Finding::CONTRADICTION) return &finding;
+    for (const StoredFinding& finding : *findings) {
+      if (finding.gravity() == StoredFinding::CONTRADICTION) return &finding;
     }
   }
   return nullptr;
@@ -48,7 +48,7 @@ bool LeavesNoChoice(const OpeReport& report) {
 }
 
 // What a grave finding says against an answer.
-std::string ClauseOf(const Finding& finding) {
+std::string ClauseOf(const StoredFinding& finding) {
   constexpr std::pair<const char*, const char*> kClauses[] = {
       {"learned_from_log",
        "it may have learned from these very decisions, which makes it look "
@@ -79,8 +79,8 @@ std::vector<std::string> ReservationsOf(const OpePolicy& policy) {
                            IntervalText(guardrail.change()), ")")
             : ": all rewards of its file are 0"));
   }
-  for (const Finding& finding : policy.findings()) {
-    if (finding.gravity() > Finding::CAUTION) {
+  for (const StoredFinding& finding : policy.findings()) {
+    if (finding.gravity() > StoredFinding::CAUTION) {
       reservations.push_back(ClauseOf(finding));
     }
   }
@@ -158,7 +158,7 @@ std::string QuestionText(const OpeOptions& options, bool units_named) {
 std::string PolicyVerdict(const OpeOptions& options, const OpeReport& report,
                           const OpePolicy& policy, bool is_compared_with,
                           bool is_log, uint64_t decisions_needed) {
-  if (const Finding* const finding = ContradictionOf(report, policy)) {
+  if (const StoredFinding* const finding = ContradictionOf(report, policy)) {
     return absl::StrCat("Do not use the numbers of '", policy.name(), "'. ",
                         finding->sentence());
   }
@@ -236,7 +236,7 @@ std::string OverallVerdict(const OpeReport& report,
   for (int k = 0; k < report.policies_size(); ++k) {
     if (!gains[static_cast<size_t>(k)].has_gain()) continue;
     ++compared;
-    if (const Finding* const finding =
+    if (const StoredFinding* const finding =
             ContradictionOf(report, report.policies(k))) {
       return absl::StrCat("Do not decide by this log. ", finding->sentence());
     }

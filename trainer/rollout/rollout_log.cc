@@ -19,7 +19,7 @@ namespace {
 
 using model::v1::Rollout;
 
-constexpr double kUsPerSecond = 1e6;
+constexpr double kMicrosPerSecond = 1e6;
 
 // Returns which part a decision has in the rollout; nullopt: none.
 std::optional<ArmDecision> ArmDecisionOf(const log::v1::Decision& decision,
@@ -123,7 +123,7 @@ absl::StatusOr<RolloutEvidence> ReadEvidence(
       &counts));
   RETURN_IF_ERROR(guarded.CheckFound(found));
   UnitRounds rounds(
-      static_cast<int64_t>(plan.unit_window_seconds() * kUsPerSecond),
+      static_cast<int64_t>(plan.unit_window_seconds() * kMicrosPerSecond),
       [&](const UnitRound& round) { evidence.Take(round); });
   decisions.Give(evidence.num_outcomes(), &rounds);
   rounds.CloseUntil(newest_us);

@@ -3,7 +3,7 @@
 namespace sortition {
 namespace {
 
-constexpr EstimatorKind kAllKinds[] = {
+constexpr EstimatorKind kEstimatorKinds[] = {
     EstimatorKind::kIps,
     EstimatorKind::kControlledIps,
     EstimatorKind::kSelfNormalised,
@@ -23,14 +23,14 @@ constexpr EstimatorKind kAllKinds[] = {
     EstimatorKind::kMarginalised,
 };
 
-struct Facts {
+struct EstimatorTraits {
   const char* key;
   const char* name;
   bool needs_model = false;
   bool is_biased = false;
 };
 
-Facts FactsOf(EstimatorKind kind) {
+EstimatorTraits TraitsOf(EstimatorKind kind) {
   switch (kind) {
     case EstimatorKind::kIps:
       return {"ips", "IPS"};
@@ -73,22 +73,22 @@ Facts FactsOf(EstimatorKind kind) {
 
 }  // namespace
 
-std::span<const EstimatorKind> AllEstimatorKinds() { return kAllKinds; }
+std::span<const EstimatorKind> AllEstimatorKinds() { return kEstimatorKinds; }
 
-std::string EstimatorKey(EstimatorKind kind) { return FactsOf(kind).key; }
+std::string EstimatorKey(EstimatorKind kind) { return TraitsOf(kind).key; }
 
 std::optional<EstimatorKind> EstimatorOfKey(absl::string_view key) {
-  for (const EstimatorKind kind : kAllKinds) {
-    if (FactsOf(kind).key == key) return kind;
+  for (const EstimatorKind kind : kEstimatorKinds) {
+    if (TraitsOf(kind).key == key) return kind;
   }
   return std::nullopt;
 }
 
-std::string EstimatorName(EstimatorKind kind) { return FactsOf(kind).name; }
+std::string EstimatorName(EstimatorKind kind) { return TraitsOf(kind).name; }
 
-bool NeedsModel(EstimatorKind kind) { return FactsOf(kind).needs_model; }
+bool NeedsModel(EstimatorKind kind) { return TraitsOf(kind).needs_model; }
 
-bool IsBiased(EstimatorKind kind) { return FactsOf(kind).is_biased; }
+bool IsBiased(EstimatorKind kind) { return TraitsOf(kind).is_biased; }
 
 bool IsFittedToRewards(EstimatorKind kind) {
   return kind == EstimatorKind::kBlendedDr ||

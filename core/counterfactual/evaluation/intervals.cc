@@ -15,21 +15,21 @@ namespace {
 
 using Of = IntervalTask::Of;
 
-constexpr IntervalKind kAllKinds[] = {IntervalKind::kStudent,
-                                      IntervalKind::kBootstrap,
-                                      IntervalKind::kEmpiricalLikelihood,
-                                      IntervalKind::kClopperPearson,
-                                      IntervalKind::kBernstein,
-                                      IntervalKind::kBetting};
+constexpr IntervalKind kIntervalKinds[] = {IntervalKind::kStudent,
+                                           IntervalKind::kBootstrap,
+                                           IntervalKind::kEmpiricalLikelihood,
+                                           IntervalKind::kClopperPearson,
+                                           IntervalKind::kBernstein,
+                                           IntervalKind::kBetting};
 
-struct Facts {
+struct IntervalTraits {
   const char* key;
   const char* name;
   bool holds_for_every_size;
   const char* assumption;
 };
 
-Facts FactsOf(IntervalKind kind) {
+IntervalTraits TraitsOf(IntervalKind kind) {
   switch (kind) {
     case IntervalKind::kStudent:
       return {"student", "Student's t", false,
@@ -187,24 +187,26 @@ bool HasMeanWeightOne(const PolicySums& sums, size_t policy) {
 
 }  // namespace
 
-std::span<const IntervalKind> AllIntervalKinds() { return kAllKinds; }
+std::span<const IntervalKind> AllIntervalKinds() { return kIntervalKinds; }
 
-std::string IntervalKey(IntervalKind kind) { return FactsOf(kind).key; }
+std::string IntervalKey(IntervalKind kind) { return TraitsOf(kind).key; }
 
 std::optional<IntervalKind> IntervalOfKey(absl::string_view key) {
-  for (const IntervalKind kind : kAllKinds) {
-    if (FactsOf(kind).key == key) return kind;
+  for (const IntervalKind kind : kIntervalKinds) {
+    if (TraitsOf(kind).key == key) return kind;
   }
   return std::nullopt;
 }
 
-std::string IntervalName(IntervalKind kind) { return FactsOf(kind).name; }
+std::string IntervalName(IntervalKind kind) { return TraitsOf(kind).name; }
 
 bool HoldsForEverySize(IntervalKind kind) {
-  return FactsOf(kind).holds_for_every_size;
+  return TraitsOf(kind).holds_for_every_size;
 }
 
-std::string AssumptionOf(IntervalKind kind) { return FactsOf(kind).assumption; }
+std::string AssumptionOf(IntervalKind kind) {
+  return TraitsOf(kind).assumption;
+}
 
 std::vector<Ratio> RatiosOf(const IntervalTask& task) {
   const PolicySums& sums = *task.sums;

@@ -6,23 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
+#include "core/counterfactual/rankings/field_checks.h"
 
 namespace sortition {
 namespace {
-
-absl::Status OutOfRange(absl::string_view field, size_t rank, double value,
-                        absl::string_view range) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, "[", rank, "] is ", value, ", must be ", range));
-}
-
-absl::Status CheckSize(absl::string_view field, size_t size, size_t expected) {
-  if (size == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " has ", size, " numbers, must have ", expected));
-}
-
-bool IsUnit(double value) { return value >= 0 && value <= 1; }
 
 absl::Status CheckRanking(const ClickedRanking& ranking) {
   const size_t shown = ranking.clicks.size();
@@ -64,10 +51,10 @@ absl::Status CheckRanking(const ClickedRanking& ranking) {
 }
 
 // Entries of a row.
-constexpr size_t kCount = 0;
+constexpr size_t kNumRankings = 0;
 constexpr size_t kFirstPolicy = 1;
-constexpr size_t kPlain = 0;
-constexpr size_t kDoublyRobust = 1;
+constexpr size_t kPlainValue = 0;
+constexpr size_t kDoublyRobustValue = 1;
 constexpr size_t kPolicyEntries = 2;
 
 }  // namespace
@@ -140,11 +127,11 @@ ClickSums::ClickSums(size_t num_policies, size_t num_groups)
 void ClickSums::Add(uint64_t unit_hash, double share,
                     std::span<const ClickTerms> terms) {
   const std::span<double> row = sums_.GroupOf(unit_hash);
-  row[kCount] += share;
+  row[kNumRankings] += share;
   for (size_t h = 0; h < terms.size(); ++h) {
     double* const entries = row.data() + kFirstPolicy + h * kPolicyEntries;
-    entries[kPlain] += share * terms[h].plain;
-    entries[kDoublyRobust] += share * terms[h].doubly_robust;
+    entries[kPlainValue] += share * terms[h].plain;
+    entries[kDoublyRobustValue] += share * terms[h].doubly_robust;
   }
 }
 
@@ -153,8 +140,8 @@ void ClickSums::Merge(const ClickSums& other) { sums_.Merge(other.sums_); }
 std::vector<Ratio> ClickSums::RatiosOf(size_t policy,
                                        bool is_doubly_robust) const {
   const size_t entry = kFirstPolicy + policy * kPolicyEntries +
-                       (is_doubly_robust ? kDoublyRobust : kPlain);
-  return {{{{entry, 1}}, {{kCount, 1}}}};
+                       (is_doubly_robust ? kDoublyRobustValue : kPlainValue);
+  return {{{{entry, 1}}, {{kNumRankings, 1}}}};
 }
 
 }  // namespace sortition

@@ -6,24 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
+#include "core/counterfactual/rankings/field_checks.h"
 
 namespace sortition {
 namespace {
 
 // Logarithms of probabilities of 1 may be so much above 0 by rounding.
 constexpr double kRounding = 1e-9;
-
-absl::Status OutOfRange(absl::string_view field, size_t rank, double value,
-                        absl::string_view range) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, "[", rank, "] is ", value, ", must be ", range));
-}
-
-absl::Status CheckSize(absl::string_view field, size_t size, size_t expected) {
-  if (size == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " has ", size, " numbers, must have ", expected));
-}
 
 absl::Status CheckLogs(absl::string_view field, std::span<const double> logs,
                        size_t expected, bool may_be_impossible) {
@@ -50,8 +39,6 @@ absl::Status CheckModel(absl::string_view field, std::span<const double> model,
   }
   return absl::OkStatus();
 }
-
-bool IsUnit(double reward) { return reward >= 0 && reward <= 1; }
 
 }  // namespace
 

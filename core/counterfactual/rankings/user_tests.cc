@@ -15,21 +15,21 @@ namespace sortition {
 namespace {
 
 // Entries of a dependence and rank.
-constexpr size_t kCount = 0;
-constexpr size_t kReward = 1;
-constexpr size_t kWeight = 2;
-constexpr size_t kWeightReward = 3;
-constexpr size_t kEntries = 4;
+constexpr size_t kCellCount = 0;
+constexpr size_t kCellReward = 1;
+constexpr size_t kCellWeight = 2;
+constexpr size_t kCellWeightReward = 3;
+constexpr size_t kCellEntries = 4;
 
 // kBelow and kAbove have a block of entries for each rank, kUnshown one.
-size_t Width(size_t num_ranks) { return (2 * num_ranks + 1) * kEntries; }
+size_t Width(size_t num_ranks) { return (2 * num_ranks + 1) * kCellEntries; }
 
 void AddTo(std::span<double> row, size_t entry, double share, double reward,
            double weight) {
-  row[entry + kCount] += share;
-  row[entry + kReward] += share * reward;
-  row[entry + kWeight] += share * weight;
-  row[entry + kWeightReward] += share * weight * reward;
+  row[entry + kCellCount] += share;
+  row[entry + kCellReward] += share * reward;
+  row[entry + kCellWeight] += share * weight;
+  row[entry + kCellWeightReward] += share * weight * reward;
 }
 
 // 1 - ε + ε ρ of each logged rank. Once the policy cannot be there, it is mixed
@@ -107,11 +107,11 @@ size_t UserTestSums::EntryOf(UserDependence dependence, size_t rank) const {
   const size_t ranks = options_.value.rank_weights.size();
   switch (dependence) {
     case UserDependence::kBelow:
-      return rank * kEntries;
+      return rank * kCellEntries;
     case UserDependence::kAbove:
-      return (ranks + rank) * kEntries;
+      return (ranks + rank) * kCellEntries;
     case UserDependence::kUnshown:
-      return 2 * ranks * kEntries;
+      return 2 * ranks * kCellEntries;
   }
   return 0;
 }
@@ -166,12 +166,12 @@ DependenceTest UserTestSums::Test(UserDependence dependence) const {
                            : options_.value.rank_weights.size();
   for (size_t k = 0; k < ranks; ++k) {
     const size_t entry = EntryOf(dependence, k);
-    const SumFunction count = {{entry + kCount, 1}};
+    const SumFunction count = {{entry + kCellCount, 1}};
     if (ApplyToTotals(count, sums_) == 0) continue;
-    const SumFunction weight = {{entry + kWeight, 1}};
+    const SumFunction weight = {{entry + kCellWeight, 1}};
     const std::array<Ratio, 2> difference = {
-        Ratio{{{entry + kWeightReward, 1}}, weight, 1},
-        Ratio{{{entry + kReward, 1}}, count, -1}};
+        Ratio{{{entry + kCellWeightReward, 1}}, weight, 1},
+        Ratio{{{entry + kCellReward, 1}}, count, -1}};
     if (!IsNearlyNormal(sums_, difference)) {
       ++test.num_skipped;
       continue;

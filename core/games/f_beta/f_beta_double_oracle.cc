@@ -7,7 +7,7 @@ namespace {
 // value by less than matters.
 constexpr double kPerturbation = 1e-3;
 // Maximum number added for each player in a round.
-constexpr int kResponses = 16;
+constexpr int kMaxResponses = 16;
 // Limits of FBetaRestrictedGame::Purge(). With fewer actions games would cycle,
 // with more of them pivots would be expensive.
 constexpr int kMaxAge = 3;
@@ -57,7 +57,7 @@ bool FBetaDoubleOracle::EvaluatePredictor(double alpha, FBetaIncumbent* best) {
   const double lo =
       best_response_.Adversary(*game_, mixture_,
                                {restricted_.value() - kMargin * tolerance_,
-                                kSlack * tolerance_, kResponses, stop_},
+                                kSlack * tolerance_, kMaxResponses, stop_},
                                &columns_);
   if (stop_->stopped()) return false;
   if (lo <= best->lo) return true;
@@ -72,7 +72,7 @@ bool FBetaDoubleOracle::EvaluateAdversary(double alpha, FBetaIncumbent* best) {
   const double hi =
       best_response_.Predictor(*game_, mixture_,
                                {restricted_.value() + kMargin * tolerance_,
-                                kSlack * tolerance_, kResponses, stop_},
+                                kSlack * tolerance_, kMaxResponses, stop_},
                                &rows_);
   if (stop_->stopped()) return false;
   if (hi >= best->hi) return true;

@@ -10,7 +10,7 @@
 namespace sortition {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kMaxPotential = 1e9;
 constexpr double kCut = 2;  // See SortedFBetaGame.
 // More single items and systematic sets than this are not worth their pivots.
@@ -82,7 +82,7 @@ void FBetaSolver::Sort(std::span<const double> potentials, double beta) {
 // below 0. None is above 1 against that set, which costs nothing.
 void FBetaSolver::BeginSimply() {
   best_.lo = kUnknownBound;
-  closed_form_.value = kInfinity;
+  closed_form_.value = kUnbounded;
   // The adversary's sets that are worth playing have all items of ψ > 1, so the
   // closed form applies only if there are none.
   if (game_.psi[0] <= 1) SolveFBetaClosedForm(game_, &closed_form_);

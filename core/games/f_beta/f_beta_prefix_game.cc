@@ -6,7 +6,7 @@ namespace sortition {
 namespace {
 
 // Maximum number added for each player in a round.
-constexpr int kResponses = 8;
+constexpr int kMaxPrefixResponses = 8;
 constexpr int kMaxRounds = 1000;
 
 }  // namespace
@@ -22,7 +22,7 @@ void FBetaPrefixGame::SelectOptima(std::span<const double> payoffs,
         (s + 1 < n && payoffs[s + 1] > payoffs[s])) {
       continue;
     }
-    if (sizes->size() < kResponses) {
+    if (sizes->size() < kMaxPrefixResponses) {
       sizes->push_back(static_cast<int>(s));
       continue;
     }

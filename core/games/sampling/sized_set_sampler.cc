@@ -9,13 +9,12 @@
 #include "core/base/check.h"
 #include "core/base/log_mixture.h"
 #include "core/base/stable_math.h"
+#include "core/games/sampling/probability_grid.h"
 
 namespace sortition {
 namespace {
 
 constexpr double kSumTolerance = 1e-9;
-
-double OnGrid(double p) { return (1 + p) - 1; }
 
 absl::Status Bad(const std::string& field, double value,
                  const std::string& range) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
+#include "core/games/sampling/probability_grid.h"
 
 namespace sortition {
 namespace {
@@ -21,9 +22,6 @@ constexpr double kNegligible = 0x1p-48;
 // add up): if d exceeds D by more, it is a mistake and not rounding.
 constexpr double kReach = 1e-9;
 constexpr double kManyPlaces = 1e4;
-
-// Rounds p in [0, 1] to a multiple of 2^-52, the last place of the sum.
-double OnGrid(double p) { return (1 + p) - 1; }
 
 absl::Status Bad(const char* field, const auto& value, const auto& range) {
   return absl::InvalidArgumentError(

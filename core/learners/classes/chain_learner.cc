@@ -17,7 +17,7 @@ namespace {
 
 using config::v1::ChainOptions;
 
-constexpr char kLambda[] = "chain.lambda";
+constexpr char kChainLambda[] = "chain.lambda";
 
 absl::Status CheckLabels(std::span<const LabelledItems> sequences) {
   const uint32_t first = sequences[0].relevances[0];
@@ -49,8 +49,9 @@ absl::StatusOr<std::vector<TuningPoint>> Points(const ChainOptions& options,
                                                 uint32_t num_labels,
                                                 const LabelledTask& task) {
   RETURN_IF_ERROR(CheckLabels(task.training));
-  ASSIGN_OR_RETURN(const std::vector<double> lambdas,
-                   LambdaPath(options.lambda(), task.training.size(), kLambda));
+  ASSIGN_OR_RETURN(
+      const std::vector<double> lambdas,
+      LambdaPath(options.lambda(), task.training.size(), kChainLambda));
   ASSIGN_OR_RETURN(std::shared_ptr<ChainTrainer> trainer,
                    ChainTrainer::Create(task.training, num_labels, options,
                                         task.parallel_for));
@@ -77,8 +78,9 @@ absl::StatusOr<model::v1::Policy> ChainPolicy(uint32_t num_labels,
 }
 
 // Returns the accuracy of the most probable labelling.
-absl::StatusOr<double> Accuracy(uint32_t num_labels, const LabelledItems& query,
-                                const PointFit& fit) {
+absl::StatusOr<double> ChainAccuracy(uint32_t num_labels,
+                                     const LabelledItems& query,
+                                     const PointFit& fit) {
   LabelledPolicyTask task;
   task.transitions = fit.transitions;
   ASSIGN_OR_RETURN(const model::v1::Policy policy,
@@ -93,7 +95,7 @@ absl::StatusOr<double> Accuracy(uint32_t num_labels, const LabelledItems& query,
 
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeChainLearner(
     const ChainOptions& options, const LabelledShape& shape) {
-  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kLambda).status());
+  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kChainLambda).status());
   const uint32_t q = std::max(2U, shape.max_relevance + 1);
   const bool hinge = options.objective() == ChainOptions::HINGE;
   TunedLearnerSpec spec;
@@ -109,7 +111,7 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeChainLearner(
     return Points(options, q, task);
   };
   spec.validate = [q](const LabelledItems& query, const PointFit& fit) {
-    return Accuracy(q, query, fit);
+    return ChainAccuracy(q, query, fit);
   };
   spec.make_policy = [q](const LabelledPolicyTask& task) {
     return ChainPolicy(q, task);

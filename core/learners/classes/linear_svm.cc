@@ -13,8 +13,9 @@
 namespace sortition {
 namespace {
 
-using Rows = Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic,
-                                            Eigen::Dynamic, Eigen::RowMajor>>;
+using FloatRowMap =
+    Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic,
+                                   Eigen::RowMajor>>;
 
 absl::Status Validate(const BinaryData& data, const LinearSvmOptions& options) {
   RETURN_IF_ERROR(
@@ -38,7 +39,7 @@ absl::StatusOr<LinearSvmResult> TrainLinearSvm(
     const BinaryData& data, const LinearSvmOptions& options) {
   RETURN_IF_ERROR(Validate(data, options));
   const auto n = static_cast<Eigen::Index>(data.labels.size());
-  const Rows rows(data.features.data(), n, data.num_features);
+  const FloatRowMap rows(data.features.data(), n, data.num_features);
   const Eigen::MatrixXd x = rows.cast<double>();
   const Eigen::VectorXd curvatures = x.rowwise().squaredNorm() / options.lambda;
   const double most = 1 / static_cast<double>(n);

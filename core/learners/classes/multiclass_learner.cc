@@ -22,7 +22,7 @@ namespace {
 
 using config::v1::MulticlassOptions;
 
-constexpr char kLambda[] = "multiclass.lambda";
+constexpr char kMulticlassLambda[] = "multiclass.lambda";
 constexpr uint32_t kNewtonSteps = 100;
 
 // The items of all training queries.
@@ -173,7 +173,7 @@ absl::StatusOr<PointFit> FitHinge(MulticlassHingeTrainer* trainer,
 }
 
 absl::Status CheckOptions(const MulticlassOptions& options, uint32_t q) {
-  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kLambda).status());
+  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kMulticlassLambda).status());
   const std::string method = MulticlassOptions::Method_Name(options.method());
   const bool hinge = options.method() == MulticlassOptions::HINGE;
   if (hinge && options.has_binary()) {
@@ -217,7 +217,7 @@ absl::StatusOr<std::vector<TuningPoint>> Points(
   ASSIGN_OR_RETURN(Examples examples, ExamplesOf(task.training, num_classes));
   ASSIGN_OR_RETURN(
       const std::vector<double> lambdas,
-      LambdaPath(options.lambda(), examples.classes.size(), kLambda));
+      LambdaPath(options.lambda(), examples.classes.size(), kMulticlassLambda));
   const auto shared = std::make_shared<Shared>(
       Shared{.options = options, .examples = std::move(examples)});
   if (options.method() == MulticlassOptions::HINGE) {

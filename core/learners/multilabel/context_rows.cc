@@ -51,7 +51,7 @@ constexpr size_t kEight = 8;
 
 // Rows that are processed together. With some hundred features they fit the
 // second-level cache.
-constexpr size_t kChunk = 128;
+constexpr size_t kRowsPerBlock = 128;
 
 // Number of parts of the features that threads share. With fewer than kFewRows
 // rows it is not worth it.
@@ -110,9 +110,9 @@ void ContextRows::Multiply(std::span<const uint32_t> rows,
                            std::span<double> scores) const {
   DCHECK(scores.size() == rows.size() * num_labels_);
   const float* const values = values_.data()->values;
-  const float* chunk[kChunk];
-  for (size_t begin = 0; begin < rows.size(); begin += kChunk) {
-    const size_t size = std::min(kChunk, rows.size() - begin);
+  const float* chunk[kRowsPerBlock];
+  for (size_t begin = 0; begin < rows.size(); begin += kRowsPerBlock) {
+    const size_t size = std::min(kRowsPerBlock, rows.size() - begin);
     for (size_t r = 0; r < size; ++r) {
       chunk[r] = values + rows[begin + r] * stride_;
     }
@@ -154,8 +154,8 @@ void ContextRows::AddTransposedProduct(std::span<const uint32_t> rows,
   parallel_for(parts, [&](size_t part) {
     const size_t begin = stride_ / kEight * part / parts * kEight;
     const size_t end = stride_ / kEight * (part + 1) / parts * kEight;
-    for (size_t r = 0; r < active_.size(); r += kChunk) {
-      const size_t size = std::min(kChunk, active_.size() - r);
+    for (size_t r = 0; r < active_.size(); r += kRowsPerBlock) {
+      const size_t size = std::min(kRowsPerBlock, active_.size() - r);
       ForLabels({.rows = std::span(active_).subspan(r, size),
                  .stride = stride_,
                  .num_labels = num_labels,

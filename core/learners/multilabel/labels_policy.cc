@@ -17,7 +17,7 @@
 namespace sortition {
 namespace {
 
-constexpr uint32_t kNoPlace = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kUnmapped = std::numeric_limits<uint32_t>::max();
 
 // If more than this share of their values is not 0, rows are faster as dense
 // ones.
@@ -25,7 +25,7 @@ constexpr double kDenseShare = 0.25;
 
 // Contexts that are scored together, so that their scores stay in the first
 // caches.
-constexpr size_t kChunk = 256;
+constexpr size_t kContextsPerBlock = 256;
 
 // Labels whose factors 1 + e <= 2 are multiplied: 2^512 still is a double.
 constexpr uint32_t kProductLabels = 512;
@@ -198,7 +198,7 @@ LabelsPolicy::LabelsPolicy(const LabelContexts& contexts,
       tuples_(&tuples),
       parallel_for_(std::move(parallel_for)),
       scorer_(contexts),
-      place_of_context_(contexts.size(), kNoPlace) {}
+      place_of_context_(contexts.size(), kUnmapped) {}
 
 void LabelsPolicy::FindContexts(std::span<const uint32_t> tuples) {
   if (std::equal(tuples.begin(), tuples.end(), block_.begin(), block_.end())) {
@@ -210,13 +210,13 @@ void LabelsPolicy::FindContexts(std::span<const uint32_t> tuples) {
   for (size_t k = 0; k < tuples.size(); ++k) {
     const uint32_t context = tuples_->contexts[tuples[k]];
     uint32_t& place = place_of_context_[context];
-    if (place == kNoPlace) {
+    if (place == kUnmapped) {
       place = static_cast<uint32_t>(rows_.size());
       rows_.push_back(context);
     }
     place_[k] = place;
   }
-  for (const uint32_t row : rows_) place_of_context_[row] = kNoPlace;
+  for (const uint32_t row : rows_) place_of_context_[row] = kUnmapped;
 }
 
 void LabelsPolicy::ScoreRows(size_t begin, size_t end) {
@@ -231,7 +231,7 @@ void LabelsPolicy::ScoreRows(size_t begin, size_t end) {
   for (size_t k = 0; k < size; ++k) probabilities[k] = -std::abs(scores[k]);
   stable::ExpInPlace({probabilities, size});
   std::fill_n(log_partitions_.begin() + begin, end - begin, 0);
-  std::array<double, kChunk> products;
+  std::array<double, kContextsPerBlock> products;
   for (uint32_t from = 0; from < q; from += kProductLabels) {
     const uint32_t to = std::min(q, from + kProductLabels);
     internal::RunWide([&]() SORTITION_WIDE {
@@ -265,9 +265,12 @@ void LabelsPolicy::LogProbabilities(const Eigen::VectorXd& parameters,
   probabilities_.resize(rows_.size() * q);
   log_partitions_.resize(rows_.size());
   scorer_.SetParameters(parameters);
-  parallel_for_((rows_.size() + kChunk - 1) / kChunk, [this](size_t chunk) {
-    ScoreRows(chunk * kChunk, std::min((chunk + 1) * kChunk, rows_.size()));
-  });
+  parallel_for_((rows_.size() + kContextsPerBlock - 1) / kContextsPerBlock,
+                [this](size_t chunk) {
+                  ScoreRows(
+                      chunk * kContextsPerBlock,
+                      std::min((chunk + 1) * kContextsPerBlock, rows_.size()));
+                });
   internal::RunWide([&]() SORTITION_WIDE {
     for (size_t k = 0; k < tuples.size(); ++k) {
       const double* row = scores_.data() + size_t{place_[k]} * q;

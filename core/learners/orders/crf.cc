@@ -17,7 +17,7 @@ namespace {
 using config::v1::CrfOptions;
 using config::v1::RankPolicyOptions;
 
-constexpr char kLambda[] = "crf.lambda";
+constexpr char kCrfLambda[] = "crf.lambda";
 constexpr double kMost = 1e6;  // Largest value of all grids except λ's.
 
 // Fills empty grids with the paper's values, sec. 6.2.
@@ -97,7 +97,7 @@ absl::Status CheckOptions(const CrfOptions& options) {
   RETURN_IF_ERROR(CheckGrid("loss_weight", options.loss_weight()));
   RETURN_IF_ERROR(CheckGrid("temperature", options.temperature()));
   RETURN_IF_ERROR(CheckGrid("learning_rate", options.learning_rate()));
-  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kLambda).status());
+  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kCrfLambda).status());
   RETURN_IF_ERROR(CheckNumber("subset_size", options.subset_size(), 2,
                               RankingCrf::kMaxItems));
   RETURN_IF_ERROR(CheckNumber("subsets", options.subsets(), 1, 10000));
@@ -205,8 +205,9 @@ TuningPoint BatchPoint(const CrfOptions& options, const Setting& setting,
 absl::StatusOr<std::vector<TuningPoint>> Points(const CrfOptions& options,
                                                 const LabelMeasure& measure,
                                                 const LabelledTask& task) {
-  ASSIGN_OR_RETURN(const std::vector<double> lambdas,
-                   LambdaPath(options.lambda(), task.training.size(), kLambda));
+  ASSIGN_OR_RETURN(
+      const std::vector<double> lambdas,
+      LambdaPath(options.lambda(), task.training.size(), kCrfLambda));
   std::vector<TuningPoint> points;
   for (const Setting& setting : Settings(options)) {
     if (options.optimiser() == CrfOptions::BATCH) {

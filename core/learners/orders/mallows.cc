@@ -26,7 +26,7 @@ using config::v1::MallowsOptions;
 using config::v1::OrderDivergence;
 using config::v1::RankPolicyOptions;
 
-constexpr char kLambda[] = "mallows.lambda";
+constexpr char kMallowsLambda[] = "mallows.lambda";
 
 // δ for the longest possible order. The increments for fewer items differ from
 // it at most by a constant, which changes no probability.
@@ -127,8 +127,9 @@ absl::StatusOr<PointFit> FitPoint(std::span<const ObservedOrder> orders,
 absl::StatusOr<std::vector<TuningPoint>> Points(const MallowsOptions& options,
                                                 const Increments& increments,
                                                 const LabelledTask& task) {
-  ASSIGN_OR_RETURN(const std::vector<double> lambdas,
-                   LambdaPath(options.lambda(), task.training.size(), kLambda));
+  ASSIGN_OR_RETURN(
+      const std::vector<double> lambdas,
+      LambdaPath(options.lambda(), task.training.size(), kMallowsLambda));
   ASSIGN_OR_RETURN(std::vector<ObservedOrder> training,
                    AllObserved(task.training, increments, "training"));
   // Checks early, so that it does not fail after hours of training.
@@ -185,7 +186,7 @@ absl::StatusOr<model::v1::Policy> PolicyOf(const MallowsOptions& options,
 absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeMallowsLearner(
     const MallowsOptions& options, const LabelledShape& shape) {
   ASSIGN_OR_RETURN(const Increments increments, IncrementsOf(options));
-  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kLambda).status());
+  RETURN_IF_ERROR(LambdaPath(options.lambda(), 1, kMallowsLambda).status());
   TunedLearnerSpec spec;
   spec.options = std::make_shared<MallowsOptions>(options);
   ASSIGN_OR_RETURN(spec.measure, LinearOrderMeasure(shape));

@@ -8,7 +8,7 @@ namespace {
 
 using model::v1::GameRanking;
 
-constexpr double kDefaultBlockMixing = 0.9;
+constexpr double kDefaultRankingBlockMixing = 0.9;
 // Number of ranks whose discounts are computed ahead where all ranks count.
 constexpr size_t kRanksAtHand = 1024;
 
@@ -22,7 +22,8 @@ Discounts MakeDiscounts(const GameRanking& game) {
 }
 
 double BlockMixing(const GameRanking& game) {
-  return game.has_block_mixing() ? game.block_mixing() : kDefaultBlockMixing;
+  return game.has_block_mixing() ? game.block_mixing()
+                                 : kDefaultRankingBlockMixing;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 using model::v1::GameSubset;
 
-constexpr double kDefaultBlockMixing = 0.9;
+constexpr double kDefaultSubsetBlockMixing = 0.9;
 constexpr double kDefaultTolerance = 1e-3;
 constexpr uint32_t kDefaultRounds = 1000;
 // Potentials of F-score games are cut to this, which changes nothing: such
@@ -68,7 +68,7 @@ GameSubsetDistribution::GameSubsetDistribution(double inverse_temperature,
       mixture_(uniform_mixture),
       k_(game.measure() == GameSubset::PRECISION ? game.k() : 0),
       block_mixing_(game.has_block_mixing() ? game.block_mixing()
-                                            : kDefaultBlockMixing),
+                                            : kDefaultSubsetBlockMixing),
       f_beta_options_(FBetaOptionsOf(game)),
       uniform_(1, 1, 0),
       independent_(inverse_temperature, uniform_mixture, 0) {}

@@ -16,7 +16,7 @@ namespace {
 using config::v1::OpeEstimate;
 using config::v1::OpeRankings;
 using config::v1::OpeUserTest;
-using model::v1::Finding;
+using StoredFinding = model::v1::Finding;
 using Kind = RankingEstimatorKind;
 using Of = IntervalTask::Of;
 
@@ -261,9 +261,9 @@ std::optional<OpeRankings> RankingsOf(const RankingJudgement& judgement,
 void AddFindings(const OpeRankings& rankings, config::v1::OpePolicy* policy) {
   for (const OpeUserTest& test : rankings.tests()) {
     if (!test.rejected()) continue;
-    Finding& finding = *policy->add_findings();
+    StoredFinding& finding = *policy->add_findings();
     finding.set_kind(absl::StrCat("rewards_depend_", test.dependence()));
-    finding.set_gravity(Finding::CAUTION);
+    finding.set_gravity(StoredFinding::CAUTION);
     finding.set_part("log");
     finding.set_sentence(absl::StrFormat("%s Yes (p = %.2g). %s",
                                          test.question(), test.p_value(),

@@ -8,8 +8,6 @@
 namespace sortition {
 namespace {
 
-constexpr double kLeastDifference = 0.02;
-constexpr double kLeastStandardErrors = 5;
 // Ids come from outside: the first ones are counted apart, and the rest with
 // all.
 constexpr size_t kMostGroups = 1000;
@@ -50,13 +48,13 @@ void CensoredShare::Warn(const char* kind, const Group& all,
            static_cast<double>(group.tuples);
   };
   const double expected = share(all);
-  double largest = kLeastStandardErrors;
+  double largest = kMinStandardErrors;
   const Groups::value_type* worst = nullptr;
   for (const Groups::value_type& entry : groups) {
     const double difference = std::abs(share(entry.second) - expected);
     const double standard_error = std::sqrt(
         expected * (1 - expected) / static_cast<double>(entry.second.tuples));
-    if (difference > kLeastDifference &&
+    if (difference > kMinShareDifference &&
         difference > largest * standard_error) {
       largest = difference / standard_error;
       worst = &entry;

@@ -10,6 +10,11 @@
 
 namespace sortition {
 
+// A warning needs a difference between the shares of two groups of at least
+// this much, and of at least this many standard errors.
+inline constexpr double kMinShareDifference = 0.02;
+inline constexpr double kMinStandardErrors = 5;
+
 // Returns the first document of the action by its id, or else its number;
 // "none" for an empty action.
 std::string FirstAction(const log::v1::Decision& decision);

@@ -11,8 +11,6 @@
 namespace sortition {
 namespace {
 
-constexpr double kLeastDifference = 0.02;
-constexpr double kLeastStandardErrors = 5;
 // Ids come from outside: actions that are met later count as one.
 constexpr size_t kMostStrata = 100'000;
 constexpr int64_t kDayUs = int64_t{86'400} * 1'000'000;
@@ -82,12 +80,12 @@ std::optional<std::string> OverriddenShare::Warning() const {
            "same first choice on one day. If it does, intent_to_treat does not "
            "hold.";
   }
-  double largest = kLeastStandardErrors;
+  double largest = kMinStandardErrors;
   std::optional<std::string> warning;
   for (const auto& [version, comparison] : versions) {
     const double difference =
         std::abs(comparison.overridden - comparison.expected);
-    if (difference <= kLeastDifference * comparison.decisions ||
+    if (difference <= kMinShareDifference * comparison.decisions ||
         difference <= largest * std::sqrt(comparison.variance)) {
       continue;
     }

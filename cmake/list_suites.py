@@ -1,0 +1,64 @@
+"""Writes one add_test() for each suite of a test program; ctest includes the result.
+
+A process for each case would take longer to start than to run. Labels of a suite are its
+room and the folders of its cases below tests/. A line of the file of needs, "ROOM.SUITE
+PROPERTY VALUE ...", adds properties of ctest.
+"""
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+
+
+def list_cases(program):
+    """Returns the suites of the program with their cases, as GoogleTest reports them."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = os.path.join(folder, "cases.json")
+        subprocess.run([program, "--gtest_list_tests", f"--gtest_output=json:{output}"],
+                       check=True, stdout=subprocess.DEVNULL)
+        with open(output, encoding="utf-8") as file:
+            return json.load(file)["testsuites"]
+
+
+def read_needs(path):
+    """Returns {"ROOM.SUITE": ["PROPERTY", "VALUE", ...]}."""
+    needs = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            words = line.partition("#")[0].split()
+            if words:
+                needs[words[0]] = words[1:]
+    return needs
+
+
+def suite_labels(suite, room, sources):
+    folders = {os.path.relpath(os.path.dirname(os.path.realpath(case["file"])),
+                               os.path.join(sources, "tests")) for case in suite["testsuite"]}
+    # Cases of a typed suite may be reported with the line of a GoogleTest header.
+    return [room] + sorted(f for f in folders if not f.startswith("..") and f != room)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("program", "room", "sources", "needs", "binaries", "patience", "output"):
+        parser.add_argument(f"--{name}", required=True)
+    options = parser.parse_args()
+    sources = os.path.realpath(options.sources)
+    needs = read_needs(options.needs)
+    timeout = 900 * int(options.patience)
+    lines = []
+    for suite in list_cases(options.program):
+        name = f"{options.room}.{suite['name']}"
+        labels = ";".join(suite_labels(suite, options.room, sources))
+        lines.append(f'add_test("{name}" "{options.program}" "--gtest_filter={suite["name"]}.*")')
+        lines.append(
+            f'set_tests_properties("{name}" PROPERTIES TIMEOUT {timeout} LABELS "{labels}" '
+            f'ENVIRONMENT "SORTITION_BIN={options.binaries};SORTITION_PATIENCE={options.patience}" '
+            + " ".join(needs.get(name, [])) + ")")
+    with open(options.output, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
