@@ -24,12 +24,10 @@
 namespace sortition {
 namespace {
 
-constexpr char kRoot[] = SORTITION_SOURCES;
-
 using Replacements = std::vector<std::pair<std::string, std::string>>;
 
 std::string ReadDeployed(const std::string& name) {
-  return ReadFile(absl::StrCat(kRoot, "/deploy/", name)).value();
+  return ReadFile(absl::StrCat(SORTITION_SOURCES "/deploy/", name)).value();
 }
 
 // Returns the words of "command: [a, b]" behind the line "  service:" of a

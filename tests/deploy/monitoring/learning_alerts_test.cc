@@ -10,10 +10,9 @@
 namespace sortition {
 namespace {
 
-constexpr uint32_t kFeatures = 2;
-
 class LearningAlertsTest : public MonitoredTest {
  protected:
+  static constexpr uint32_t kFeatures = 2;
   // What a decision of each version earns: 1, but version 2 every fifth time.
   static double RewardOf(uint64_t version, uint64_t i) {
     return version != 2 || i % 5 == 0 ? 1 : 0;

@@ -12,10 +12,9 @@
 namespace sortition {
 namespace {
 
-constexpr uint32_t kFeatures = 8;
-
 class LogAlertsTest : public MonitoredTest {
  protected:
+  static constexpr uint32_t kFeatures = 8;
   LogAlertsTest() { Publish(SelectionModel(kFeatures, 0.1)); }
 
   // Is full after some seconds without a sidecar, and not half full with one.

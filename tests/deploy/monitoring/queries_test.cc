@@ -22,8 +22,6 @@ namespace {
 
 using testing::IsEmpty;
 
-constexpr uint32_t kFeatures = 8;
-
 // What only some deployments or faults bring about, by the beginning of the
 // names of the metrics.
 const std::map<std::string, std::string> kElsewhere = {
@@ -45,6 +43,7 @@ bool IsElsewhere(const std::string& expression) {
 
 class QueriesTest : public MonitoredTest {
  protected:
+  static constexpr uint32_t kFeatures = 8;
   model::v1::Model Named(const std::string& name, model::v1::Model model) {
     model.set_name(name);
     return model;

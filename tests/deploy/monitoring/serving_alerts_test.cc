@@ -9,11 +9,11 @@
 namespace sortition {
 namespace {
 
-constexpr uint32_t kFeatures = 2;
 constexpr uint32_t kMany = 10000;
 
 class ServingAlertsTest : public MonitoredTest {
  protected:
+  static constexpr uint32_t kFeatures = 2;
   ServingAlertsTest() {
     // Features lie in [0, 1): half of the scores are below the threshold, and
     // their distances from it are some tens divided by kMany, which is hard.
