@@ -151,6 +151,11 @@ function(sortition_bench name)
   add_dependencies(benchmarks bench_${name})
 endfunction()
 
+# sortition_room(NAME t ...): the target room_NAME builds what `./dev test NAME` runs.
+function(sortition_room name)
+  add_custom_target(room_${name} DEPENDS ${ARGN})
+endfunction()
+
 # sortition_test_room(NAME [DEPENDS t ...]): the test program test_NAME of a folder
 # tests/NAME and the folders below it. Each of its suites is one ctest NAME.SUITE with
 # the labels NAME and that of the suite's folder, such as core/policies. DEPENDS are
@@ -169,6 +174,7 @@ function(sortition_test_room name)
   if(arg_DEPENDS)
     add_dependencies(${target} ${arg_DEPENDS})
   endif()
+  sortition_room(${name} ${target})
   set(suites ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
   add_custom_command(TARGET ${target} POST_BUILD
     COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/cmake/list_suites.py

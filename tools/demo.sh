@@ -31,12 +31,12 @@ logged twice.
                    shows their reward; until Ctrl-C. --data FILE: a .tsv
   --seconds N      with --page: end N seconds after the first rewards of the new model; the
                    exit status is not 0 if the reward did not rise
-  --bin DIR        the programs (default build/release/bin)
+  --bin DIR        the programs (default build/dev/bin)
 TEXT
 }
 
 data='' features='' action=select dir=build/demo decisions='' chaos=false rollout=false
-page=false seconds='' bin=build/release/bin
+page=false seconds='' bin=build/dev/bin
 while [ $# -gt 0 ]; do
   case $1 in
     --data) data=$2 && shift ;;
