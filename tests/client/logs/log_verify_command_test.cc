@@ -11,7 +11,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-TEST_F(LogVerifyTest, CommandCountsWhatItVerified) {
+using LogVerifyCommandTest = LogVerifyTest;
+
+TEST_F(LogVerifyCommandTest, CommandCountsWhatItVerified) {
   ASSERT_OK(Write("1", 1,
                   {Spool(Decide(select_, false, "a")),
                    Tuple(Decide(rank_, true, "b"), 1), Feedback("f", "a", 1)})
@@ -24,7 +26,7 @@ TEST_F(LogVerifyTest, CommandCountsWhatItVerified) {
   EXPECT_THAT(out.str(), HasSubstr("2 decisions verified bit for bit, 0 diff"));
 }
 
-TEST_F(LogVerifyTest, CommandNamesTheFirstRecordThatDiffers) {
+TEST_F(LogVerifyCommandTest, CommandNamesTheFirstRecordThatDiffers) {
   log::v1::Decision changed = Decide(select_, false, "changed");
   changed.set_log_propensity(std::nextafter(changed.log_propensity(), 0));
   auto writer = Write("1", 1, {Spool(Decide(select_, false, "a"))});
@@ -47,7 +49,7 @@ TEST_F(LogVerifyTest, CommandNamesTheFirstRecordThatDiffers) {
                                HasSubstr("\"decision_id\":\"changed\"")));
 }
 
-TEST_F(LogVerifyTest, MissingModelsAreErrorsNotSkipped) {
+TEST_F(LogVerifyCommandTest, MissingModelsAreErrorsNotSkipped) {
   model::v1::Model gone = select_;
   log::v1::Decision decision = Decide(gone, false, "a");
   decision.set_version(99);
@@ -61,7 +63,7 @@ TEST_F(LogVerifyTest, MissingModelsAreErrorsNotSkipped) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--model_store")));
 }
 
-TEST_F(LogVerifyTest, SaysThatLabelsAreNotVerified) {
+TEST_F(LogVerifyCommandTest, SaysThatLabelsAreNotVerified) {
   log::v1::Decision labels = Decide(uniform_, false, "labels");
   labels.set_action_kind(log::v1::LABELS);
   ASSERT_OK(Write("1", 1,
@@ -82,7 +84,7 @@ TEST_F(LogVerifyTest, SaysThatLabelsAreNotVerified) {
 }
 
 // Nothing is wrong with an imported log, and nothing can be recomputed.
-TEST_F(LogVerifyTest, SaysThatImportedDecisionsAreOfNoPolicyHere) {
+TEST_F(LogVerifyCommandTest, SaysThatImportedDecisionsAreOfNoPolicyHere) {
   log::v1::Decision other = Decide(uniform_, false, "other");
   other.set_log_propensity(-0.125);
   log::v1::Decision unknown = Decide(select_, false, "unknown");
@@ -126,7 +128,7 @@ TEST_F(LogVerifyTest, SaysThatImportedDecisionsAreOfNoPolicyHere) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("1.seg"));
 }
 
-TEST_F(LogVerifyTest, AnEmptyLogVerifiesNothing) {
+TEST_F(LogVerifyCommandTest, AnEmptyLogVerifiesNothing) {
   ASSERT_OK(Write("1", 1, {})->Close());
   std::ostringstream out, error;
   CommandOutput output{out, error};

@@ -14,8 +14,6 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr size_t kDecisions = 3000;
-
 struct Named {
   std::string name;
   Logger logger;

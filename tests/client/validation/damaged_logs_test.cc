@@ -16,8 +16,6 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr size_t kDecisions = 3000;
-
 class DamagedLogTest : public ValidateFixture {
  protected:
   // Expects that `check` fails, and no other check.

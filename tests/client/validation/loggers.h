@@ -11,6 +11,7 @@
 
 namespace sortition {
 
+inline constexpr size_t kDecisions = 3000;
 inline constexpr uint32_t kCandidates = 6;
 inline constexpr uint32_t kColumns = 3;
 

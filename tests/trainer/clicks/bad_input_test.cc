@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/trainer/clicks/click_logs.h"
+#include "tests/trainer/status_codes.h"
 #include "trainer/tuples/scan/left_out.h"
 
 namespace sortition {
@@ -16,9 +17,6 @@ using config::v1::ClicksReport;
 using log::v1::BanditTuple;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 
 std::vector<BanditTuple> SomeTuples(size_t sessions) {
   return DrawClickTuples({.user = PositionUser()}, sessions, 21);
@@ -92,20 +90,19 @@ TEST_F(ClicksFixture, RefusesALogWithoutRewardsByRank) {
   for (auto& tuple : tuples) tuple.clear_rank_rewards();
   WriteLog(tuples);
   EXPECT_THAT(LearnClicks(options_),
-              StatusIs(kPrecondition, AllOf(HasSubstr("none of 50 rankings"),
-                                            HasSubstr("Feedback.rank"))));
+              StatusIs(kFailed, AllOf(HasSubstr("none of 50 rankings"),
+                                      HasSubstr("Feedback.rank"))));
 }
 
 TEST_F(ClicksFixture, RefusesALogWithoutClicks) {
   WriteLog(SomeTuples(50));
   options_.set_click_from(2);
   EXPECT_THAT(LearnClicks(options_),
-              StatusIs(kPrecondition, HasSubstr("click_from is 2")));
+              StatusIs(kFailed, HasSubstr("click_from is 2")));
   options_.set_model("other");
-  EXPECT_THAT(
-      LearnClicks(options_),
-      StatusIs(kPrecondition, AllOf(HasSubstr("no rankings of model 'other'"),
-                                    HasSubstr("50 left out: other model"))));
+  EXPECT_THAT(LearnClicks(options_),
+              StatusIs(kFailed, AllOf(HasSubstr("no rankings of model 'other'"),
+                                      HasSubstr("50 left out: other model"))));
 }
 
 TEST_F(ClicksFixture, RefusesPartsThatAreTooSmall) {
@@ -113,14 +110,14 @@ TEST_F(ClicksFixture, RefusesPartsThatAreTooSmall) {
   for (auto& tuple : tuples) tuple.mutable_decision()->set_unit_id("one");
   WriteLog(tuples);
   EXPECT_THAT(LearnClicks(options_),
-              StatusIs(kPrecondition, HasSubstr("test_fraction is 0.25")));
+              StatusIs(kFailed, HasSubstr("test_fraction is 0.25")));
 }
 
 TEST_F(ClicksFixture, RefusesMoreThanFitsMemory) {
   WriteLog(SomeTuples(30000));
   options_.set_memory_mb(1);
   EXPECT_THAT(LearnClicks(options_),
-              StatusIs(kPrecondition, HasSubstr("memory_mb is 1, must be")));
+              StatusIs(kFailed, HasSubstr("memory_mb is 1, must be")));
 }
 
 TEST_F(ClicksFixture, RefusesWrongOptions) {

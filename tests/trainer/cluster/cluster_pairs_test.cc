@@ -11,6 +11,7 @@
 #include "tests/testing/status_matchers.h"
 #include "tests/trainer/cluster/cluster_fixture.h"
 #include "tests/trainer/cluster/score_lists.h"
+#include "tests/trainer/status_codes.h"
 #include "trainer/cluster/cluster_report.h"
 #include "trainer/cluster/pair_file.h"
 
@@ -22,8 +23,6 @@ using config::v1::OrderDivergence;
 using log::v1::BanditTuple;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 class ClusterPairsTest : public ClusterTuplesTest {
  protected:

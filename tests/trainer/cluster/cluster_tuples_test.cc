@@ -11,6 +11,7 @@
 #include "tests/testing/status_matchers.h"
 #include "tests/trainer/cluster/cluster_fixture.h"
 #include "tests/trainer/cluster/score_lists.h"
+#include "tests/trainer/status_codes.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/cluster/cluster.h"
 #include "trainer/cluster/cluster_report.h"
@@ -27,9 +28,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 
 // Sources 0, 2, 3 and 5 see the quality, 1 and 4 its opposite, and 6, 7 and 8
 // something else. Candidates have no ids, and decisions have different numbers
@@ -284,9 +282,9 @@ TEST_F(ClusterTuplesTest, NamesBadOptionsAndTheirRange) {
   EXPECT_THAT(ClusterTuples(options_),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
   Use(SourceTuples(5, {1}, 0.1));
-  EXPECT_THAT(ClusterTuples(options_),
-              StatusIs(kPrecondition,
-                       HasSubstr("too few sources: 1, must be at least 2")));
+  EXPECT_THAT(
+      ClusterTuples(options_),
+      StatusIs(kFailed, HasSubstr("too few sources: 1, must be at least 2")));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "tests/testing/temp_dir.h"
+#include "tests/trainer/status_codes.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
 #include "trainer/exploration/calibrate.h"
@@ -14,9 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 class CalibrateExplorationsTest : public testing::Test {
  protected:

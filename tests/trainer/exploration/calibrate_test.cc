@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "tests/testing/temp_dir.h"
+#include "tests/trainer/status_codes.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
 #include "trainer/exploration/calibrate_report.h"
@@ -15,8 +16,6 @@ namespace sortition {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
 
 class CalibrateTest : public testing::Test {
  protected:
@@ -248,7 +247,6 @@ TEST_F(CalibrateTest, LabelsAreRefused) {
 
 TEST_F(CalibrateTest, ErrorsNameWhatIsWrong) {
   Prepare({});
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   options_.set_version(7);
   EXPECT_THAT(Calibrate(options_), StatusIs(absl::StatusCode::kNotFound));
   options_.set_version(0);

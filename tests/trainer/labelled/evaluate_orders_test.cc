@@ -11,6 +11,7 @@
 #include "io/models/model_store.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
+#include "tests/trainer/status_codes.h"
 
 namespace sortition {
 namespace {
@@ -18,8 +19,6 @@ namespace {
 using config::v1::EvaluateOptions;
 using config::v1::EvaluateReport;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // Query a has relevances 1, 0, 2, with query b between its lines; nothing in b
 // is relevant. The first feature orders a as 0, 2, 1; the second is its

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "io/datasets/letor.h"
 #include "tests/trainer/planted_labels.h"
+#include "tests/trainer/status_codes.h"
 #include "trainer/labelled/labelled_report.h"
 #include "trainer/train.h"
 
@@ -23,8 +24,6 @@ using config::v1::TrainOptions;
 using config::v1::TrainReport;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // The planted queries in two files; the first one mixes the queries' lines.
 class TrustedOrderTest : public PlantedTest {

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int32_t kCandidates = 4;
+constexpr int32_t kColumnCandidates = 4;
 
 // A uniform selection among candidates, decided and rewarded by `id`.
 log::v1::BanditTuple UniformTuple(const std::string& id,
@@ -28,9 +28,9 @@ log::v1::BanditTuple UniformTuple(const std::string& id,
   decision.set_decision_id(id);
   decision.set_model("default");
   decision.set_action_kind(log::v1::SELECT);
-  decision.set_num_candidates(kCandidates);
-  decision.add_action(static_cast<int32_t>(random->Below(kCandidates)));
-  decision.set_log_propensity(-std::log(kCandidates));
+  decision.set_num_candidates(kColumnCandidates);
+  decision.add_action(static_cast<int32_t>(random->Below(kColumnCandidates)));
+  decision.set_log_propensity(-std::log(kColumnCandidates));
   tuple.set_has_feedback(true);
   return tuple;
 }
@@ -62,12 +62,12 @@ class ColumnTrainTest : public testing::Test {
 
   static v1::Columns RandomColumns(RandomSequence* random) {
     v1::Columns columns;
-    columns.set_num_candidates(kCandidates);
+    columns.set_num_candidates(kColumnCandidates);
     v1::Column& price = *columns.add_candidate();
     price.set_name("price");
     v1::Column& color = *columns.add_candidate();
     color.set_name("color");
-    for (int32_t i = 0; i < kCandidates; ++i) {
+    for (int32_t i = 0; i < kColumnCandidates; ++i) {
       price.mutable_numbers()->add_values(40 * random->Uniform());
       color.mutable_categories()->add_values(random->Uniform() < 0.5 ? "red"
                                                                      : "blue");
@@ -108,7 +108,7 @@ class ColumnTrainTest : public testing::Test {
       std::vector<double> probabilities;
       policy.FirstProbabilities(query, &workspace, &probabilities);
       EXPECT_OK(workspace.refusal);
-      for (int32_t i = 0; i < kCandidates; ++i) {
+      for (int32_t i = 0; i < kColumnCandidates; ++i) {
         sum += probabilities[i] * GoodnessOf(columns, i) / kQueries;
       }
     }
@@ -195,7 +195,7 @@ TEST_F(ColumnTrainTest, HiddenUnitsLearnWhatNoLinearScoreDoes) {
     return x[2 * i] * x[2 * i + 1] > 0 ? 0.9 : 0.1;
   };
   const auto random_features = [](RandomSequence* random) {
-    std::vector<float> x(2 * kCandidates);
+    std::vector<float> x(2 * kColumnCandidates);
     for (float& value : x) value = random->Uniform() < 0.5 ? 1 : -1;
     return x;
   };
@@ -222,7 +222,7 @@ TEST_F(ColumnTrainTest, HiddenUnitsLearnWhatNoLinearScoreDoes) {
       PolicyQuery query;
       query.candidates = Candidates::DenseUnchecked(x, 2);
       const auto probabilities = policy.FirstProbabilities(query, nullptr);
-      for (int32_t i = 0; i < kCandidates; ++i) {
+      for (int32_t i = 0; i < kColumnCandidates; ++i) {
         sum += probabilities[i] * goodness(x, i) / kQueries;
       }
     }

@@ -13,8 +13,8 @@
 namespace sortition {
 namespace {
 
-constexpr uint32_t kCandidates = 4;
-constexpr uint32_t kFeatures = 8;
+constexpr uint32_t kHourCandidates = 4;
+constexpr uint32_t kHourFeatures = 8;
 constexpr uint32_t kUsersOfHour = 4;
 constexpr uint32_t kDecisionsOfUser = 10;
 
@@ -27,12 +27,12 @@ std::vector<log::v1::BanditTuple> MakeHour(uint64_t seed, uint32_t hour) {
     // A new user every hour, who stays as long as there are places.
     const uint32_t user = hour + u;
     RandomSequence tastes(SeedKey(1000 * seed + user));
-    std::vector<float> features(size_t{kCandidates} * kFeatures);
+    std::vector<float> features(size_t{kHourCandidates} * kHourFeatures);
     for (float& value : features) value = static_cast<float>(tastes.Normal());
-    const auto liked = static_cast<int32_t>(tastes.Below(kCandidates));
+    const auto liked = static_cast<int32_t>(tastes.Below(kHourCandidates));
     RandomSequence random(SeedKey((1000 * seed + user) * 1000 + hour + 1));
     for (uint32_t i = 0; i < kDecisionsOfUser; ++i) {
-      const auto action = static_cast<int32_t>(random.Below(kCandidates));
+      const auto action = static_cast<int32_t>(random.Below(kHourCandidates));
       log::v1::BanditTuple& tuple = tuples.emplace_back();
       log::v1::Decision* decision = tuple.mutable_decision();
       decision->set_decision_id(absl::StrCat(user, "-", hour, "-", i));
@@ -41,11 +41,11 @@ std::vector<log::v1::BanditTuple> MakeHour(uint64_t seed, uint32_t hour) {
       decision->set_model("default");
       decision->set_version(1);
       decision->set_action_kind(log::v1::SELECT);
-      decision->set_num_candidates(kCandidates);
-      decision->set_num_features(kFeatures);
+      decision->set_num_candidates(kHourCandidates);
+      decision->set_num_features(kHourFeatures);
       decision->mutable_dense_values()->Add(features.begin(), features.end());
       decision->add_action(action);
-      decision->set_log_propensity(-std::log(kCandidates));
+      decision->set_log_propensity(-std::log(kHourCandidates));
       tuple.set_has_feedback(true);
       tuple.set_reward(random.Uniform() < (action == liked ? 0.9 : 0.3) ? 1
                                                                         : 0);
@@ -58,8 +58,8 @@ std::vector<log::v1::BanditTuple> MakeHour(uint64_t seed, uint32_t hour) {
 bool IsPublished(uint64_t seed, uint32_t num_hours) {
   const TempDir dir;
   SyntheticLog logging;
-  logging.num_features = kFeatures;
-  logging.num_candidates = kCandidates;
+  logging.num_features = kHourFeatures;
+  logging.num_candidates = kHourCandidates;
   logging.can_abstain = false;
   EXPECT_OK(
       ModelStore(dir / "models").Publish(LoggingModel(logging), nullptr, {}));

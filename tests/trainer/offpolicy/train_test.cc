@@ -9,6 +9,7 @@
 #include "io/files.h"
 #include "io/models/look_ledger.h"
 #include "tests/trainer/offpolicy/train_fixture.h"
+#include "tests/trainer/status_codes.h"
 #include "trainer/commands.h"
 #include "trainer/report.h"
 #include "trainer/tuples/tuple_convert.h"
@@ -185,7 +186,6 @@ TEST_F(TrainTest, RewardsInOtherUnitsComeBackInThem) {
 
 TEST_F(TrainTest, SaysWhatIsMissing) {
   Prepare({}, 3);
-  constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
   EXPECT_THAT(Train(options_), StatusIs(kFailed, HasSubstr("of version 1, ")));
   options_.set_model("other");
   EXPECT_THAT(Train(options_),

@@ -16,7 +16,7 @@
 namespace sortition {
 namespace {
 
-constexpr uint32_t kCandidates = 5;
+constexpr uint32_t kUnitCandidates = 5;
 
 struct TasteLog {
   uint32_t num_users = 30;
@@ -37,17 +37,18 @@ std::vector<log::v1::BanditTuple> MakeTastes(const TasteLog& log,
   RandomSequence random(SeedKey(seed));
   std::vector<log::v1::BanditTuple> tuples;
   for (uint32_t user = 0; user < log.num_users; ++user) {
-    std::vector<float> features(size_t{kCandidates} * log.num_features);
+    std::vector<float> features(size_t{kUnitCandidates} * log.num_features);
     for (float& value : features) value = static_cast<float>(random.Normal());
-    int32_t liked = static_cast<int32_t>(random.Below(kCandidates));
-    for (uint32_t c = 0; log.is_shared && c < kCandidates; ++c) {
+    int32_t liked = static_cast<int32_t>(random.Below(kUnitCandidates));
+    for (uint32_t c = 0; log.is_shared && c < kUnitCandidates; ++c) {
       if (features[c * log.num_features] >
           features[static_cast<uint32_t>(liked) * log.num_features]) {
         liked = static_cast<int32_t>(c);
       }
     }
     for (int i = 0; i < log.decisions_of_user; ++i) {
-      const int32_t action = static_cast<int32_t>(random.Below(kCandidates));
+      const int32_t action =
+          static_cast<int32_t>(random.Below(kUnitCandidates));
       log::v1::BanditTuple& tuple = tuples.emplace_back();
       log::v1::Decision* decision = tuple.mutable_decision();
       decision->set_decision_id(absl::StrCat(seed, "-", user, "-", i));
@@ -55,11 +56,11 @@ std::vector<log::v1::BanditTuple> MakeTastes(const TasteLog& log,
       decision->set_model("default");
       decision->set_version(1 + static_cast<uint64_t>(i % log.num_versions));
       decision->set_action_kind(log::v1::SELECT);
-      decision->set_num_candidates(kCandidates);
+      decision->set_num_candidates(kUnitCandidates);
       decision->set_num_features(log.num_features);
       decision->mutable_dense_values()->Add(features.begin(), features.end());
       decision->add_action(action);
-      decision->set_log_propensity(-std::log(kCandidates));
+      decision->set_log_propensity(-std::log(kUnitCandidates));
       tuple.set_has_feedback(true);
       tuple.set_reward(random.Uniform() < (action == liked ? 0.8 : 0.3) ? 1
                                                                         : 0);
@@ -73,7 +74,7 @@ class UnitsTest : public testing::Test {
   static config::v1::TrainReport TrainOn(const TasteLog& log, uint64_t seed) {
     SyntheticLog logging;
     logging.num_features = log.num_features;
-    logging.num_candidates = kCandidates;
+    logging.num_candidates = kUnitCandidates;
     logging.can_abstain = false;
     const TempDir dir;
     for (int version = 0; version < log.num_versions; ++version) {

@@ -22,7 +22,7 @@ using model::v1::Interleave;
 using testing::HasSubstr;
 
 constexpr uint32_t kRanks = 3;
-constexpr int kDecisions = 3000;
+constexpr int kTeamDecisions = 3000;
 
 model::v1::Model RankModel(double weight) {
   model::v1::Model model;
@@ -36,7 +36,7 @@ model::v1::Model RankModel(double weight) {
 }
 
 // The probability that a user clicks on a candidate, whose feature it is.
-const std::vector<float> kClicks = {0.1f, 0.7f, 0.3f, 0.5f};
+const std::vector<float> kClickProbability = {0.1f, 0.7f, 0.3f, 0.5f};
 
 // Versions 1 and 2, and orders of three of four candidates that they make.
 class Versions {
@@ -47,7 +47,7 @@ class Versions {
       linear_.push_back(
           *LinearPolicy::Create(model.policy(), {model.weights(0)}));
     }
-    query_.candidates = Candidates::DenseUnchecked(kClicks, 1);
+    query_.candidates = Candidates::DenseUnchecked(kClickProbability, 1);
     query_.top_k = kRanks;
   }
   Versions(const Versions&) = delete;
@@ -77,7 +77,8 @@ class Versions {
   double Preference(const Action& order) {
     double sum = 0;
     for (size_t r = 0; r < order.size(); ++r) {
-      sum += kClicks[static_cast<size_t>(order[r])] * TeamDifference(order, r);
+      sum += kClickProbability[static_cast<size_t>(order[r])] *
+             TeamDifference(order, r);
     }
     return sum;
   }
@@ -89,8 +90,8 @@ class Versions {
     return std::exp(linear_[1].LogPropensity(query_, order, &second_));
   }
 
-  // Draws decision i. Users click on what is at a rank as `kClicks` says, or
-  // with probability 0.4 whatever is there.
+  // Draws decision i. Users click on what is at a rank as `kClickProbability`
+  // says, or with probability 0.4 whatever is there.
   log::v1::BanditTuple Decide(int i, bool clicks_by_document) {
     const std::string id = absl::StrCat("d", i);
     log::v1::BanditTuple tuple;
@@ -103,7 +104,8 @@ class Versions {
     decision.set_action_kind(log::v1::RANK);
     decision.set_num_candidates(4);
     decision.set_num_features(1);
-    decision.mutable_dense_values()->Assign(kClicks.begin(), kClicks.end());
+    decision.mutable_dense_values()->Assign(kClickProbability.begin(),
+                                            kClickProbability.end());
     decision.set_top_k(kRanks);
     Draw draw;
     Make().Decide(query_,
@@ -121,8 +123,9 @@ class Versions {
     const CounterRandom user(StableHash(HashDomain::kSimulation, {id}));
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
       const double probability =
-          clicks_by_document ? kClicks[static_cast<size_t>(draw.action[rank])]
-                             : 0.4;
+          clicks_by_document
+              ? kClickProbability[static_cast<size_t>(draw.action[rank])]
+              : 0.4;
       if (user.Uniform(rank) >= probability) continue;
       log::v1::RankReward& reward = *tuple.add_rank_rewards();
       reward.set_rank(rank);
@@ -163,7 +166,7 @@ class InterleavingOpeTest
                                         bool clicks_by_document) {
     for (const model::v1::Model& model : versions->models()) Publish(model);
     std::vector<log::v1::BanditTuple> tuples;
-    for (int i = 0; i < kDecisions; ++i) {
+    for (int i = 0; i < kTeamDecisions; ++i) {
       tuples.push_back(versions->Decide(i, clicks_by_document));
     }
     return tuples;
@@ -189,8 +192,8 @@ TEST_P(InterleavingOpeTest, FindsWhatUsersPrefer) {
   EXPECT_EQ(found.version(), 1u);
   EXPECT_EQ(found.other_version(), 2u);
   EXPECT_EQ(found.method(), Interleave::Method_Name(GetParam()));
-  EXPECT_EQ(found.decisions(), static_cast<uint64_t>(kDecisions));
-  EXPECT_EQ(report.interleaved(), static_cast<uint64_t>(kDecisions));
+  EXPECT_EQ(found.decisions(), static_cast<uint64_t>(kTeamDecisions));
+  EXPECT_EQ(report.interleaved(), static_cast<uint64_t>(kTeamDecisions));
   const double expected = versions.Mean(
       [&](const Action& order) { return versions.Preference(order); });
   EXPECT_GT(expected, 0.05);
@@ -202,7 +205,8 @@ TEST_P(InterleavingOpeTest, FindsWhatUsersPrefer) {
   EXPECT_GT(found.needed(), 0u);
   const double value = versions.Mean([&](const Action& order) {
     double clicks = 0;
-    for (const int32_t d : order) clicks += kClicks[static_cast<size_t>(d)];
+    for (const int32_t d : order)
+      clicks += kClickProbability[static_cast<size_t>(d)];
     return versions.OfSecond(order) / std::exp(versions.LogPropensity(order)) *
            clicks;
   });
@@ -229,8 +233,8 @@ TEST_P(InterleavingOpeTest, ThePreferenceIsTheMeanOfCredits) {
     }
   }
   const OpeInterleaving found = Judge().interleavings(0);
-  EXPECT_NEAR(found.preference().value(), sum / kDecisions, 1e-12);
-  EXPECT_NEAR(found.credited(), credited / kDecisions, 1e-12);
+  EXPECT_NEAR(found.preference().value(), sum / kTeamDecisions, 1e-12);
+  EXPECT_NEAR(found.credited(), credited / kTeamDecisions, 1e-12);
 }
 
 // Whoever clicks without looking prefers nobody.
@@ -279,7 +283,7 @@ TEST_P(InterleavingOpeTest, AStoreThatSaysOtherwiseIsAFinding) {
   EXPECT_THAT(FindingOf(report, "other_propensities")->sentence(),
               HasSubstr("In 1 of 3,000"));
   EXPECT_EQ(report.interleavings(0).decisions(),
-            static_cast<uint64_t>(kDecisions - 1));
+            static_cast<uint64_t>(kTeamDecisions - 1));
 }
 
 TEST_P(InterleavingOpeTest, WithoutTheVersionsNobodyGetsCredit) {
@@ -289,7 +293,8 @@ TEST_P(InterleavingOpeTest, WithoutTheVersionsNobodyGetsCredit) {
   SetPolicies({"uniform"});
   const OpeReport report = Judge();
   EXPECT_EQ(report.interleavings_size(), 0);
-  EXPECT_EQ(report.interleaved_unknown(), static_cast<uint64_t>(kDecisions));
+  EXPECT_EQ(report.interleaved_unknown(),
+            static_cast<uint64_t>(kTeamDecisions));
   ASSERT_NE(FindingOf(report, "unknown_teams"), nullptr);
 }
 

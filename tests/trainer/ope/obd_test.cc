@@ -20,13 +20,13 @@ using testing::HasSubstr;
 constexpr size_t kItems = 5;
 constexpr std::array<double, kItems> kLogged = {0.4, 0.3, 0.1, 0.1, 0.1};
 constexpr std::array<double, kItems> kTarget = {0.05, 0.05, 0.1, 0.3, 0.5};
-constexpr std::array<double, kItems> kClicks = {0.1, 0.2, 0.3, 0.2, 0.4};
+constexpr std::array<double, kItems> kItemClicks = {0.1, 0.2, 0.3, 0.2, 0.4};
 constexpr int kImpressions = 4000;
 constexpr int kPositions = 3;
 
 // Clicks fall with the position.
 double ClickProbability(size_t item, int position) {
-  return kClicks[item] / position;
+  return kItemClicks[item] / position;
 }
 
 TEST(ObdTest, ThreeCommandsJudgeAFileOfProbabilities) {

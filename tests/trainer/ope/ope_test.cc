@@ -48,10 +48,10 @@ TEST_F(OpeFixture, FourDecisionsByHand) {
 // The policy chooses the first candidate of two that the log drew uniformly:
 // weights are 2 in every other decision, and 0.
 TEST_F(OpeFixture, TheEffectiveSampleSizeIsThatOfTheLogNotOfTheSample) {
-  constexpr int kDecisions = 3000;
+  constexpr int kLogDecisions = 3000;
   std::vector<log::v1::BanditTuple> tuples;
   std::string rows = "decision_id,p0,p1\n";
-  for (int i = 0; i < kDecisions; ++i) {
+  for (int i = 0; i < kLogDecisions; ++i) {
     const std::string id = absl::StrCat("d", i);
     tuples.push_back(SelectionTuple(id, {0.5, 0.5}, i % 2, i % 3 == 0));
     absl::StrAppend(&rows, id, ",1,0\n");
@@ -62,7 +62,7 @@ TEST_F(OpeFixture, TheEffectiveSampleSizeIsThatOfTheLogNotOfTheSample) {
   options_.set_sample(1000);
   const OpePolicy first = PolicyOf(Judge(), "first");
   EXPECT_LT(first.overlap().tuples(), 1200u);
-  EXPECT_NEAR(first.effective_sample_size(), kDecisions / 2, 1e-6);
+  EXPECT_NEAR(first.effective_sample_size(), kLogDecisions / 2, 1e-6);
 }
 
 TEST_F(OpeFixture, IntervalsSayWhatIsFittedToRewards) {

@@ -8,6 +8,7 @@
 #include "core/metrics/ranking_metrics.h"
 #include "core/scoring/tree_ensemble.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/trainer/status_codes.h"
 #include "tests/trainer/trees/tree_queries.h"
 
 namespace sortition {
@@ -15,7 +16,6 @@ namespace {
 
 using config::v1::TreeOptions;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // Mean NDCG@10 by our own scores.
 double MeanNdcg(const model::v1::TreeEnsemble& model,

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/temp_dir.h"
+#include "tests/trainer/status_codes.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
@@ -58,8 +59,6 @@ std::function<void(Tuples*)> All(
 
 std::vector<BadData> Cases() {
   constexpr auto kOk = absl::StatusCode::kOk;
-  constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   const std::string propensity = ReasonText(kBadPropensity);
   const auto reward = [](double value) {
     return [value](log::v1::BanditTuple* tuple) { tuple->set_reward(value); };

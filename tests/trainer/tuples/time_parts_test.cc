@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/temp_dir.h"
+#include "tests/trainer/status_codes.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/tuples/tuple_reader.h"
 
@@ -223,7 +224,6 @@ TEST_F(TimePartsTest, TheNewestVersionOfTheLogMayBeTheBaseline) {
 
 TEST_F(TimePartsTest, NamesWhatIsWrong) {
   Write(10, 0);
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   options_.set_parts("hours");
   EXPECT_THAT(
       ReadTuples(options_, {}),

@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/trainer/status_codes.h"
 
 namespace sortition {
 namespace {
@@ -59,7 +60,6 @@ TEST(TimeRangeTest, KnowsWhatIsWrongWithoutTheNewest) {
 }
 
 TEST(TimeRangeTest, NamesWhatIsWrong) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   for (const char* since :
        {"yesterday", "2026-13-01", "23.11.2026", "-1d", "infinite-past"}) {
     EXPECT_THAT(ParseTimeRange(since, "", kNewest),

@@ -1,14 +1,10 @@
 #include "trainer/ope/page/numbers.h"
 
-#include <limits>
-
 #include "gtest/gtest.h"
+#include "tests/trainer/ope/page/sample_report.h"
 
 namespace sortition {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 model::v1::Estimate Estimate(double value, double lower, double upper) {
   model::v1::Estimate estimate;

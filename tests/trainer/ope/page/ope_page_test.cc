@@ -1,7 +1,6 @@
 // The page says what the report says, whatever the report is.
 #include "trainer/ope/page/ope_page.h"
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,8 +24,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr char kDoctype[] = "<!DOCTYPE html>\n";
 
 // Returns each <svg> of the page with all that is in it.

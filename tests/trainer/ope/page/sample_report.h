@@ -1,6 +1,7 @@
 #pragma once
 // A report as a run over 14 days with three policies gives it.
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "sortition/config/v1/ope_report.pb.h"
 
 namespace sortition {
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 inline constexpr char kSampleReport[] = R"pb(
   model: "shop"

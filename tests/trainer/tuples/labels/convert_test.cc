@@ -27,9 +27,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr uint32_t kFeatures = kLabelDataFeatures;
-constexpr uint32_t kLabels = kLabelDataLabels;
-
 class ConvertTest : public testing::Test {
  protected:
   ConvertTest() {
@@ -87,7 +84,8 @@ TEST_F(ConvertTest, ReadingGivesTheTuplesThatWereDrawnBitForBit) {
   const model::v1::Model model = LoggingPolicy().model;
   ASSERT_OK_AND_ASSIGN(const MultilabelData raw,
                        ReadMultilabel(options_.data()));
-  const LabelledContexts data = ToLabelledContexts(raw, {kFeatures, kLabels});
+  const LabelledContexts data =
+      ToLabelledContexts(raw, {kLabelDataFeatures, kLabelDataLabels});
   const LabelTuples drawn =
       DrawTuples(data,
                  Eigen::Map<const Eigen::VectorXd>(model.weights().data(),
@@ -115,7 +113,7 @@ TEST_F(ConvertTest, ReadingGivesTheTuplesThatWereDrawnBitForBit) {
 TEST_F(ConvertTest, PropensitiesAreThoseOfThePolicyThatTheTuplesName) {
   ASSERT_OK(Convert(options_));
   const model::v1::Model model = LoggingPolicy().model;
-  ASSERT_EQ(model.num_features(), kFeatures + 1);
+  ASSERT_EQ(model.num_features(), kLabelDataFeatures + 1);
   size_t dense = 0;
   size_t sparse = 0;
   ASSERT_OK_AND_ASSIGN(const TupleLog log,
@@ -130,19 +128,20 @@ TEST_F(ConvertTest, PropensitiesAreThoseOfThePolicyThatTheTuplesName) {
         EXPECT_EQ(decision.policy().SerializeAsString(),
                   model.policy().SerializeAsString());
         ++(decision.has_sparse() ? sparse : dense);
-        std::vector<long double> x(kFeatures + 1);
+        std::vector<long double> x(kLabelDataFeatures + 1);
         for (int k = 0; k < decision.sparse().columns_size(); ++k) {
           x[decision.sparse().columns(k)] = decision.sparse().values(k);
         }
         for (int j = 0; j < decision.dense_values_size(); ++j) {
           x[static_cast<size_t>(j)] = decision.dense_values(j);
         }
-        EXPECT_EQ(x[kFeatures], 1);
+        EXPECT_EQ(x[kLabelDataFeatures], 1);
         long double log_probability = 0;
-        for (int l = 0; l < static_cast<int>(kLabels); ++l) {
+        for (int l = 0; l < static_cast<int>(kLabelDataLabels); ++l) {
           long double score = 0;
           for (size_t j = 0; j < x.size(); ++j) {
-            score += x[j] * model.weights(static_cast<int>(j * kLabels) + l);
+            score += x[j] *
+                     model.weights(static_cast<int>(j * kLabelDataLabels) + l);
           }
           score *= model.policy().inverse_temperature();
           const bool chosen = std::count(decision.action().begin(),
@@ -179,7 +178,7 @@ TEST_F(ConvertTest, RewardIsTheShareOfTheRightLabels) {
           }
         }
         EXPECT_EQ(tuple.reward(),
-                  1 - static_cast<double>(wrong.size()) / kLabels);
+                  1 - static_cast<double>(wrong.size()) / kLabelDataLabels);
         EXPECT_FALSE(std::signbit(tuple.reward()));
         wrong_labels += static_cast<double>(wrong.size());
         ++i;

@@ -21,8 +21,8 @@ using enum LeftOutReason;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr uint32_t kFeatures = 4;
-constexpr uint32_t kLabels = 3;
+constexpr uint32_t kItemFeatures = 4;
+constexpr uint32_t kItemLabels = 3;
 
 config::v1::TrainOptions Options(const std::string& tuples) {
   config::v1::TrainOptions options;
@@ -54,8 +54,8 @@ log::v1::BanditTuple MakeLabelTuple(int context, int replay) {
   decision->set_version(1);
   decision->set_action_kind(log::v1::LABELS);
   decision->set_num_candidates(1);
-  decision->set_num_features(kFeatures);
-  decision->set_num_labels(kLabels);
+  decision->set_num_features(kItemFeatures);
+  decision->set_num_labels(kItemLabels);
   for (const float value : {static_cast<float>(context), 0.f, 0.5f, -1.f}) {
     decision->add_dense_values(value);
   }
@@ -94,8 +94,8 @@ TEST(LabelReaderTest, ReadsWhatWasLogged) {
                        ReadLabelTuples(TrainOnly(dir.Sub("t")), {}));
   EXPECT_EQ(data.read_tuples, 3u);
   EXPECT_EQ(data.newest_version, 1u);
-  EXPECT_EQ(data.contexts.num_features, kFeatures);
-  EXPECT_EQ(data.contexts.num_labels, kLabels);
+  EXPECT_EQ(data.contexts.num_features, kItemFeatures);
+  EXPECT_EQ(data.contexts.num_labels, kItemLabels);
   // Zeros are dropped; the replay of context 7 shares it.
   EXPECT_THAT(data.contexts.row_offsets, ElementsAre(0, 3, 6));
   EXPECT_THAT(data.contexts.columns, ElementsAre(0, 2, 3, 0, 2, 3));
@@ -114,7 +114,7 @@ TEST(LabelReaderTest, DenseAndSparseFormsOfAContextAreShared) {
     log::v1::Decision* decision = tuples[with_zero ? 1 : 2].mutable_decision();
     decision->clear_dense_values();
     auto* sparse = decision->mutable_sparse();
-    for (uint32_t column = 0; column < kFeatures; ++column) {
+    for (uint32_t column = 0; column < kItemFeatures; ++column) {
       if (column == 1 && !with_zero) continue;
       sparse->add_columns(column);
       sparse->add_values(
@@ -159,7 +159,7 @@ TEST(LabelReaderTest, CountsWhatItLeavesOutByReason) {
          d->clear_dense_values();
          d->mutable_sparse()->add_row_offsets(0);
          d->mutable_sparse()->add_row_offsets(1);
-         d->mutable_sparse()->add_columns(kFeatures);
+         d->mutable_sparse()->add_columns(kItemFeatures);
          d->mutable_sparse()->add_values(1);
        }},
       {kBadFeatures, [](Decision* d) { d->add_eligible(true); }},
@@ -199,7 +199,7 @@ TEST(LabelReaderTest, APolicyTooLargeIsNotRead) {
   ASSERT_OK_AND_ASSIGN(const LabelData data,
                        ReadLabelTuples(TrainOnly(dir.Sub("t")), {}));
   EXPECT_EQ(data.excluded.at(ReasonText(kTooManyWeights)), 1u);
-  EXPECT_EQ(data.contexts.num_labels, kLabels);
+  EXPECT_EQ(data.contexts.num_labels, kItemLabels);
   EXPECT_EQ(data.train.size(), 1u);
 }
 
