@@ -18,7 +18,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr int kDecisions = 200;
+constexpr int kAggregateDecisions = 200;
 
 class AggregateLoopTest : public testing::Test {
  protected:
@@ -67,16 +67,16 @@ TEST_F(AggregateLoopTest, IsAskedLoggedJoinedAndVerified) {
               AllOf(HasSubstr("propensity  1 "), HasSubstr("neural")));
   ASSERT_OK_AND_ASSIGN(const auto client,
                        Client::Connect(deployment_.address()));
-  for (int number = 0; number < kDecisions; ++number) {
+  for (int number = 0; number < kAggregateDecisions; ++number) {
     ASSERT_OK(client->Aggregate(Request(number)));
   }
   size_t tuples = 0;
   EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
     const auto ids = TupleIds(deployment_.tuples());
     tuples = ids.ok() ? ids->size() : 0;
-    return tuples > kDecisions;
+    return tuples > kAggregateDecisions;
   }));
-  EXPECT_EQ(tuples, kDecisions + 1u);
+  EXPECT_EQ(tuples, kAggregateDecisions + 1u);
   deployment_.server().Signal(SIGTERM);
   EXPECT_EQ(deployment_.server().Wait(kPatienceSeconds), 0);
   deployment_.sidecar().Signal(SIGTERM);
@@ -86,8 +86,9 @@ TEST_F(AggregateLoopTest, IsAskedLoggedJoinedAndVerified) {
   // Half of them and the command's were not drawn.
   EXPECT_THAT(
       Run({"sortition", "log", "stats", deployment_.tuples(), "--output=json"}),
-      HasSubstr(absl::StrCat("\"without_full_support\":",
-                             1 + kDecisions / 2 + kDecisions / 4)));
+      HasSubstr(
+          absl::StrCat("\"without_full_support\":",
+                       1 + kAggregateDecisions / 2 + kAggregateDecisions / 4)));
   // Only the command's candidates have ids; bm25 has the pair the other way
   // round.
   const std::string pairs = deployment_.path("pairs.csv");

@@ -26,9 +26,11 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // The models have 4 features; the good request has 3 candidates.
-constexpr uint32_t kFeatures = 4;
+constexpr uint32_t kBadRequestFeatures = 4;
 
-v1::DecisionContext GoodContext() { return MakeContext(3, kFeatures, 0); }
+v1::DecisionContext GoodContext() {
+  return MakeContext(3, kBadRequestFeatures, 0);
+}
 
 struct BadContext {
   std::string name;
@@ -158,12 +160,12 @@ std::vector<BadContext> BadSparseContexts() {
 class BadRequestsTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_OK(
-        deployment_.store().Publish(SelectionModel(kFeatures, 1), nullptr, {}));
-    model::v1::Model ranking = RankingModel(kFeatures, 1);
+    ASSERT_OK(deployment_.store().Publish(
+        SelectionModel(kBadRequestFeatures, 1), nullptr, {}));
+    model::v1::Model ranking = RankingModel(kBadRequestFeatures, 1);
     ranking.set_name("ranking");
     ASSERT_OK(deployment_.store().Publish(ranking, nullptr, {}));
-    model::v1::Model labelling = RankingModel(kFeatures, 1);
+    model::v1::Model labelling = RankingModel(kBadRequestFeatures, 1);
     labelling.set_name("labelling");
     labelling.mutable_policy()->mutable_game_subset()->set_measure(
         model::v1::GameSubset::F_BETA);
@@ -365,8 +367,8 @@ TEST_F(BadRequestsTest, GoodRequestsAreAnsweredAndLogged) {
 
 TEST(FullSpoolTest, RefusesAtTheLimitAndLogsExactlyWhatItAnswered) {
   Deployment deployment;
-  ASSERT_OK(
-      deployment.store().Publish(SelectionModel(kFeatures, 1), nullptr, {}));
+  ASSERT_OK(deployment.store().Publish(SelectionModel(kBadRequestFeatures, 1),
+                                       nullptr, {}));
   ASSERT_OK(deployment.StartServer(
       {"--spool.max_bytes=131072", "--spool.segment_bytes=65536"}));
   const auto stub = v1::Ranking::NewStub(deployment.NewChannel());

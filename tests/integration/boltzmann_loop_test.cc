@@ -12,13 +12,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr uint32_t kFeatures = 6;
-constexpr size_t kDecisions = 2000;
+constexpr uint32_t kBoltzmannFeatures = 6;
+constexpr size_t kBoltzmannDecisions = 2000;
 
 // The best eight of up to fourteen candidates come first, except in the shares
 // of Plackett-Luce and uniform rankings.
 model::v1::Model FirstVersion() {
-  model::v1::Model model = RankingModel(kFeatures, 0.1);
+  model::v1::Model model = RankingModel(kBoltzmannFeatures, 0.1);
   model.mutable_policy()->set_uniform_mixture(0.1);
   auto* boltzmann = model.mutable_policy()->mutable_boltzmann_ranking();
   boltzmann->set_rank_weights(model::v1::BoltzmannRanking::DCG);
@@ -65,10 +65,11 @@ TEST_F(BoltzmannLoopTest, IsServedLoggedVerifiedAndLearned) {
   ASSERT_OK(deployment_.StartSidecar({JoinWindow(1), "--segment_seconds=0.5"}));
   ExpectServed(1);
   // Ten ranks: prefixes of long lists reach beyond the head.
-  Simulate("rank", 1, absl::StrCat("--decisions=", kDecisions), {"--top_k=10"});
-  AwaitTuples(kDecisions);
-  EXPECT_GT(within_head_, kDecisions / 10);
-  EXPECT_GT(beyond_head_, kDecisions / 10);
+  Simulate("rank", 1, absl::StrCat("--decisions=", kBoltzmannDecisions),
+           {"--top_k=10"});
+  AwaitTuples(kBoltzmannDecisions);
+  EXPECT_GT(within_head_, kBoltzmannDecisions / 10);
+  EXPECT_GT(beyond_head_, kBoltzmannDecisions / 10);
 
   const FinishedProcess learned =
       Run({"sortition-trainer", "train", "--tuples=" + deployment_.tuples(),
@@ -81,7 +82,7 @@ TEST_F(BoltzmannLoopTest, IsServedLoggedVerifiedAndLearned) {
   EXPECT_EQ(second.model.policy().inverse_temperature(), 1);
   ExpectServed(2);
   Simulate("rank", 2, "--decisions=200", {"--top_k=10"});
-  AwaitTuples(kDecisions + 200);
+  AwaitTuples(kBoltzmannDecisions + 200);
 
   deployment_.server().Signal(SIGTERM);
   EXPECT_EQ(deployment_.server().Wait(kPatienceSeconds), 0);

@@ -29,10 +29,10 @@ namespace {
 // these.
 constexpr double kClicks[] = {0.2, 0.6};
 constexpr double kTruth = 0.4;
-constexpr int kDecisions = 500;
+constexpr int kCensoringDecisions = 500;
 // The same actions in every run.
 constexpr char kDrawSalt[] = "0123456789abcdef0123456789abcdef";
-// 4 standard errors of a mean over kDecisions.
+// 4 standard errors of a mean over kCensoringDecisions.
 constexpr double kTolerance = 4 * 0.49 / 22.4;
 const double kWindowSeconds = Patience(8);
 
@@ -71,7 +71,7 @@ class CensoringTest : public testing::Test {
 
   // Makes decisions; their clicks wait.
   void Decide(const std::string& prefix) {
-    for (int i = 0; i < kDecisions; ++i) {
+    for (int i = 0; i < kCensoringDecisions; ++i) {
       const std::string id = absl::StrCat(prefix, "-", i);
       const int action = Select(id);
       ASSERT_GE(action, 0) << id;
@@ -125,7 +125,7 @@ class CensoringTest : public testing::Test {
 
   // Waits until all decisions up to now have their tuples.
   void WaitForTuples() {
-    const std::string last = "after-" + absl::StrCat(kDecisions - 1);
+    const std::string last = "after-" + absl::StrCat(kCensoringDecisions - 1);
     EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
       const auto ids = TupleIds(deployment_.tuples());
       return ids.ok() && std::count(ids->begin(), ids->end(), last) == 1;
@@ -159,10 +159,10 @@ class CensoringTest : public testing::Test {
             naive += tuple.reward();
           }
         }));
-    EXPECT_EQ(num_censored, kDecisions);
-    EXPECT_EQ(num_whole, kDecisions);
-    EXPECT_GT(with_feedback, kDecisions / 10);
-    EXPECT_LT(with_feedback, kDecisions * 3 / 10);
+    EXPECT_EQ(num_censored, kCensoringDecisions);
+    EXPECT_EQ(num_whole, kCensoringDecisions);
+    EXPECT_GT(with_feedback, kCensoringDecisions / 10);
+    EXPECT_LT(with_feedback, kCensoringDecisions * 3 / 10);
     ExpectTrueEstimate();
     // To leave out only what has no feedback would keep the clicks.
     EXPECT_GT(naive / num_naive, kTruth + kTolerance);
@@ -178,7 +178,7 @@ class CensoringTest : public testing::Test {
       for (const BanditTuple& tuple : *part) reward -= tuple.loss;
       count += part->size();
     }
-    EXPECT_GE(count, size_t{kDecisions});
+    EXPECT_GE(count, size_t{kCensoringDecisions});
     EXPECT_NEAR(reward / static_cast<double>(count), kTruth, kTolerance);
   }
 

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kDecisions = 2000;
+constexpr int kGamesDecisions = 2000;
 
 struct Loop {
   std::string name;
@@ -65,7 +65,7 @@ TEST_P(GamesLoopTest, ServesLogsAndIsLearnedFrom) {
     std::jthread load([this] { Simulate(1, "--until_version=2"); });
     TrainGame("0.003");
   }
-  Simulate(2, absl::StrCat("--decisions=", kDecisions));
+  Simulate(2, absl::StrCat("--decisions=", kGamesDecisions));
 
   size_t tuples = 0;
   std::set<uint64_t> versions;
@@ -81,7 +81,7 @@ TEST_P(GamesLoopTest, ServesLogsAndIsLearnedFrom) {
           versions.insert(version);
           of_second += version == 2 ? 1 : 0;
         });
-    return read.ok() && of_second >= kDecisions;
+    return read.ok() && of_second >= kGamesDecisions;
   }));
   EXPECT_EQ(versions, (std::set<uint64_t>{1, 2}));
 

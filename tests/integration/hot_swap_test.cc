@@ -29,7 +29,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr uint32_t kFeatures = 8;
+constexpr uint32_t kHotSwapFeatures = 8;
 
 enum class Defect { kNone, kTruncated, kChecksum, kNanWeight, kDimension };
 constexpr std::array kDefects = {Defect::kTruncated, Defect::kChecksum,
@@ -53,12 +53,13 @@ std::string ReasonOf(Defect defect) {
 // only fault.
 absl::Status PlaceModel(const std::string& root, uint64_t version,
                         Defect defect) {
-  model::v1::Model model = SelectionModel(kFeatures, 1);
+  model::v1::Model model = SelectionModel(kHotSwapFeatures, 1);
   model.set_version(version);
   if (defect == Defect::kNanWeight) {
     model.set_weights(3, std::numeric_limits<double>::quiet_NaN());
   }
-  if (defect == Defect::kDimension) model.set_num_features(kFeatures + 1);
+  if (defect == Defect::kDimension)
+    model.set_num_features(kHotSwapFeatures + 1);
   std::string bytes = model.SerializeAsString();
   const Hash128 hash = HashBytes(bytes);
 
@@ -107,9 +108,10 @@ class HotSwapTest : public testing::Test {
 
   void Publish() {
     const double scale = 0.01 * static_cast<double>(published_.size() + 1);
-    ASSERT_OK_AND_ASSIGN(const uint64_t version,
-                         deployment_.store().Publish(
-                             SelectionModel(kFeatures, scale), nullptr, {}));
+    ASSERT_OK_AND_ASSIGN(
+        const uint64_t version,
+        deployment_.store().Publish(SelectionModel(kHotSwapFeatures, scale),
+                                    nullptr, {}));
     published_.insert(version);
     newest_ = version;
   }
@@ -182,7 +184,7 @@ TEST_F(HotSwapTest, NoRequestFailsWhileVersionsChange) {
   // Sets the pace of the long experiment; waits for nothing.
   const std::chrono::milliseconds interval(IsLongRun() ? 300 : 0);
   SelectLoad load(
-      {.address = deployment_.address(), .num_features = kFeatures});
+      {.address = deployment_.address(), .num_features = kHotSwapFeatures});
   const auto is_seen = [&](uint64_t version) {
     return PollUntil(kPatienceSeconds, [&] { return load.HasSeen(version); });
   };

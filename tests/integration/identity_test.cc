@@ -24,7 +24,6 @@
 namespace sortition {
 namespace {
 
-using absl::StatusCode;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -75,12 +74,12 @@ class IdentityTest : public testing::Test {
     return client.ok() ? *std::move(client) : nullptr;
   }
 
-  static StatusCode RankBy(Client* client) {
+  static absl::StatusCode RankBy(Client* client) {
     v1::RankRequest request;
     *request.mutable_context() = MakeContext(5, 8, 1);
     return client->Rank(request).status().code();
   }
-  StatusCode Rank(const SecurityOptions& security) const {
+  absl::StatusCode Rank(const SecurityOptions& security) const {
     return RankBy(Connect(security).get());
   }
 
@@ -131,30 +130,30 @@ class TlsTest : public IdentityTest {
 
 TEST_F(TlsTest, OnlyEncryptedCallsToATrustedServerSucceed) {
   ASSERT_OK(deployment_.StartServer(Flags(false)));
-  EXPECT_EQ(Rank(Trusting()), StatusCode::kOk);
+  EXPECT_EQ(Rank(Trusting()), absl::StatusCode::kOk);
   SecurityOptions named = Trusting();
   named.server_name = "sortition.test";
-  EXPECT_EQ(Rank(named), StatusCode::kOk);
+  EXPECT_EQ(Rank(named), absl::StatusCode::kOk);
   named.server_name = "another.test";
-  EXPECT_EQ(Rank(named), StatusCode::kUnavailable);
-  EXPECT_EQ(Rank({}), StatusCode::kUnavailable);  // Plaintext.
+  EXPECT_EQ(Rank(named), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Rank({}), absl::StatusCode::kUnavailable);  // Plaintext.
   const CertificateAuthority stranger(deployment_.path("stranger"));
   EXPECT_EQ(Rank({.ca_file = stranger.certificate()}),
-            StatusCode::kUnavailable);
-  EXPECT_EQ(Rank(Trusting()), StatusCode::kOk);
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Rank(Trusting()), absl::StatusCode::kOk);
 }
 
 TEST_F(TlsTest, ClientsNeedACertificateOfTheAuthority) {
   ASSERT_OK(deployment_.StartServer(Flags(true)));
-  EXPECT_EQ(Rank(Mutual()), StatusCode::kOk);
-  EXPECT_EQ(Rank(Trusting()), StatusCode::kUnavailable);
+  EXPECT_EQ(Rank(Mutual()), absl::StatusCode::kOk);
+  EXPECT_EQ(Rank(Trusting()), absl::StatusCode::kUnavailable);
   const CertificateAuthority stranger(deployment_.path("stranger"));
   stranger.Sign(deployment_.path("forged"), 1);
   SecurityOptions forged = Mutual();
   forged.certificate_file = deployment_.path("forged") + ".pem";
   forged.key_file = deployment_.path("forged") + ".key";
-  EXPECT_EQ(Rank(forged), StatusCode::kUnavailable);
-  EXPECT_EQ(Rank(Mutual()), StatusCode::kOk);
+  EXPECT_EQ(Rank(forged), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Rank(Mutual()), absl::StatusCode::kOk);
 }
 
 TEST_F(TlsTest, CertificatesRotateUnderLoadWithoutAFailure) {
@@ -169,7 +168,7 @@ TEST_F(TlsTest, CertificatesRotateUnderLoadWithoutAFailure) {
         // New connections, which get the certificate of their time.
         const auto client = Connect(Mutual());
         for (int call = 0; call < 10; ++call) {
-          ++(RankBy(client.get()) == StatusCode::kOk ? answered : failed);
+          ++(RankBy(client.get()) == absl::StatusCode::kOk ? answered : failed);
         }
       }
     });
@@ -212,7 +211,8 @@ class TokenTest : public IdentityTest {
   }
 
   // The status of each method, for a caller with this token.
-  std::map<std::string, StatusCode> CallAll(const std::string& token) const {
+  std::map<std::string, absl::StatusCode> CallAll(
+      const std::string& token) const {
     const auto client = ConnectAs(token);
     v1::RankRequest rank;
     *rank.mutable_context() = MakeContext(5, 8, 1);
@@ -244,20 +244,23 @@ TEST_F(TokenTest, EachMethodNeedsItsRole) {
   const std::set<std::string> decide = {"Rank", "Select", "Label", "Aggregate",
                                         "RankStream"};
   const std::set<std::string> feedback = {"ReportShown", "ReportFeedback"};
-  const auto is_refusal = [](StatusCode code) {
-    return code == StatusCode::kUnauthenticated ||
-           code == StatusCode::kPermissionDenied;
+  const auto is_refusal = [](absl::StatusCode code) {
+    return code == absl::StatusCode::kUnauthenticated ||
+           code == absl::StatusCode::kPermissionDenied;
   };
   for (const auto& [method, code] : CallAll("decider")) {
-    EXPECT_EQ(code == StatusCode::kPermissionDenied, !decide.contains(method))
+    EXPECT_EQ(code == absl::StatusCode::kPermissionDenied,
+              !decide.contains(method))
         << method << " " << code;
   }
   for (const auto& [method, code] : CallAll("reporter")) {
-    EXPECT_EQ(code == StatusCode::kPermissionDenied, !feedback.contains(method))
+    EXPECT_EQ(code == absl::StatusCode::kPermissionDenied,
+              !feedback.contains(method))
         << method << " " << code;
   }
   for (const auto& [method, code] : CallAll("operator")) {
-    EXPECT_EQ(code == StatusCode::kPermissionDenied, method != "ListModels")
+    EXPECT_EQ(code == absl::StatusCode::kPermissionDenied,
+              method != "ListModels")
         << method << " " << code;
   }
   for (const auto& [method, code] : CallAll("all")) {
@@ -265,7 +268,8 @@ TEST_F(TokenTest, EachMethodNeedsItsRole) {
   }
   for (const std::string token : {"", "late", "unknown"}) {
     for (const auto& [method, code] : CallAll(token)) {
-      EXPECT_EQ(code, StatusCode::kUnauthenticated) << token << " " << method;
+      EXPECT_EQ(code, absl::StatusCode::kUnauthenticated)
+          << token << " " << method;
     }
   }
   const std::string log = deployment_.server().StderrText();
@@ -288,23 +292,23 @@ TEST_F(TokenTest, EachMethodNeedsItsRole) {
 TEST_F(TokenTest, ChangesOfTheFileAreTakenUpUnlessTheyAreWrong) {
   ASSERT_OK(deployment_.StartServer({Flag()}));
   const auto newcomer = ConnectAs("newcomer");
-  EXPECT_EQ(RankBy(newcomer.get()), StatusCode::kUnauthenticated);
+  EXPECT_EQ(RankBy(newcomer.get()), absl::StatusCode::kUnauthenticated);
   const std::string with_newcomer =
       WithHashes(absl::StrCat(kTokens, "decide newcomer @newcomer@\n"));
   Write("tokens", with_newcomer);
   EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
-    return RankBy(newcomer.get()) == StatusCode::kOk;
+    return RankBy(newcomer.get()) == absl::StatusCode::kOk;
   }));
   Write("tokens", "decide somebody newcomer\n");
   EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
     return Metric("sortition_identity_reload_failures_total") == 1;
   }));
-  EXPECT_EQ(RankBy(newcomer.get()), StatusCode::kOk);
+  EXPECT_EQ(RankBy(newcomer.get()), absl::StatusCode::kOk);
   EXPECT_THAT(deployment_.server().StderrText(),
               HasSubstr("line 1: the hash has 8 characters"));
   Write("tokens", WithHashes(kTokens));
   EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
-    return RankBy(newcomer.get()) == StatusCode::kUnauthenticated;
+    return RankBy(newcomer.get()) == absl::StatusCode::kUnauthenticated;
   }));
 }
 
@@ -318,7 +322,7 @@ TEST_F(TokenTest, ControlCallsMayHaveAPortOfTheirOwn) {
       sscanf(text.c_str(), "rpc %*d metrics %*d http %*d control %d", &port), 1)
       << text;
   EXPECT_EQ(ConnectAs("all")->ListModels().status().code(),
-            StatusCode::kUnimplemented);
+            absl::StatusCode::kUnimplemented);
   const auto control = [&](const std::string& token) {
     const auto client = Client::Connect(
         absl::StrCat("127.0.0.1:", port),
@@ -327,15 +331,15 @@ TEST_F(TokenTest, ControlCallsMayHaveAPortOfTheirOwn) {
     EXPECT_OK(client);
     return (*client)->ListModels().status().code();
   };
-  EXPECT_EQ(control("operator"), StatusCode::kOk);
-  EXPECT_EQ(control("decider"), StatusCode::kPermissionDenied);
-  EXPECT_EQ(RankBy(ConnectAs("decider").get()), StatusCode::kOk);
+  EXPECT_EQ(control("operator"), absl::StatusCode::kOk);
+  EXPECT_EQ(control("decider"), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(RankBy(ConnectAs("decider").get()), absl::StatusCode::kOk);
   const auto decides_there =
       Client::Connect(absl::StrCat("127.0.0.1:", port),
                       {.max_attempts = 1,
                        .security = {.token_file = Write("token-all", "all")}});
   ASSERT_OK(decides_there);
-  EXPECT_EQ(RankBy(decides_there->get()), StatusCode::kUnimplemented);
+  EXPECT_EQ(RankBy(decides_there->get()), absl::StatusCode::kUnimplemented);
   deployment_.server().Signal(SIGTERM);
   EXPECT_EQ(deployment_.server().Wait(kPatienceSeconds), 0);
 }

@@ -25,7 +25,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr int kDecisions = 3000;
+constexpr int kLoopDecisions = 3000;
 
 class LoopTest : public testing::Test {
  protected:
@@ -128,13 +128,13 @@ TEST_F(LoopTest, ServesLogsLearnsSwapsAndVerifies) {
   ASSERT_TRUE(
       PollUntil(kPatienceSeconds, [&] { return ServedVersion() == 1; }));
 
-  RunWell(Simulate(kDecisions, 1));
-  ExpectTuples(kDecisions);
+  RunWell(Simulate(kLoopDecisions, 1));
+  ExpectTuples(kLoopDecisions);
   int with_feedback = 0;
   ASSERT_OK(VisitRecords(deployment_.tuples(), false, [&](const auto& record) {
     if (record.tuple().has_feedback()) ++with_feedback;
   }));
-  EXPECT_EQ(with_feedback, kDecisions);
+  EXPECT_EQ(with_feedback, kLoopDecisions);
 
   RunWell({"sortition-trainer", "train", "--tuples=" + deployment_.tuples(),
            "--model_store=" + deployment_.models(), "--force"});
@@ -142,7 +142,7 @@ TEST_F(LoopTest, ServesLogsLearnsSwapsAndVerifies) {
   ASSERT_TRUE(
       PollUntil(kPatienceSeconds, [&] { return ServedVersion() == 2; }));
   RunWell(Simulate(200, 2));
-  ExpectTuples(kDecisions + 200);
+  ExpectTuples(kLoopDecisions + 200);
 
   deployment_.server().Signal(SIGTERM);
   EXPECT_EQ(deployment_.server().Wait(kPatienceSeconds), 0);

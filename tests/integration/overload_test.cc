@@ -44,8 +44,6 @@ constexpr bool kSanitized = true;  // Sanitizers need memory and time.
 constexpr bool kSanitized = false;
 #endif
 
-constexpr uint64_t kMebibyte = 1 << 20;
-
 std::shared_ptr<grpc::Channel> OwnConnection(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -9,6 +9,8 @@
 
 namespace sortition {
 
+inline constexpr uint64_t kMebibyte = 1 << 20;
+
 // Returns a size in /proc/PID/status.
 inline uint64_t StatusBytes(pid_t pid, const std::string& field) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/status"));

@@ -32,8 +32,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr uint64_t kMebibyte = 1 << 20;
-
 grpc::Status Send(const std::string& method, const std::string& bytes,
                   const std::string& address) {
   grpc::GenericStub stub(
@@ -230,7 +228,7 @@ TEST_F(DescriptorsTest, SilentConnectionsExpire) {
   ExpectServesNewClients();
 }
 
-TEST(DescriptorLimitTest, IsRaisedAtTheStart) {
+TEST(DescriptorLimitTest, ServerAndSidecarRaiseItAtTheStart) {
   rlimit before = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit low = before;
@@ -238,12 +236,14 @@ TEST(DescriptorLimitTest, IsRaisedAtTheStart) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
   Deployment deployment;
   EXPECT_OK(deployment.StartServer());
+  EXPECT_OK(deployment.StartSidecar());
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit of_server = {};
-  ASSERT_EQ(
-      ::prlimit(deployment.server().pid(), RLIMIT_NOFILE, nullptr, &of_server),
-      0);
-  EXPECT_EQ(of_server.rlim_cur, before.rlim_max);
+  for (const ChildProcess* child :
+       {&deployment.server(), &deployment.sidecar()}) {
+    rlimit raised = {};
+    ASSERT_EQ(::prlimit(child->pid(), RLIMIT_NOFILE, nullptr, &raised), 0);
+    EXPECT_EQ(raised.rlim_cur, before.rlim_max);
+  }
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr uint32_t kFeatures = 8;
+constexpr uint32_t kShadowFeatures = 8;
 // By version, every how many decisions it looks on at. Version 1 serves.
 const std::map<uint64_t, uint32_t> kShadows = {{2, 2}, {3, 5}};
 
@@ -33,8 +33,8 @@ class ShadowTest : public testing::Test {
  protected:
   void SetUp() override {
     for (const double scale : {0.01, 0.03, -0.02}) {
-      ASSERT_OK(deployment_.store().Publish(SelectionModel(kFeatures, scale),
-                                            nullptr, {}));
+      ASSERT_OK(deployment_.store().Publish(
+          SelectionModel(kShadowFeatures, scale), nullptr, {}));
     }
     ASSERT_OK(deployment_.StartServer({"--poll_seconds=0.05",
                                        "--spool.segment_bytes=262144",
@@ -111,7 +111,7 @@ TEST_F(ShadowTest, LooksOnUnderLoadAndChangesNothing) {
   SetShadows();
   StartSidecar();
   SelectLoad load({.address = deployment_.address(),
-                   .num_features = kFeatures,
+                   .num_features = kShadowFeatures,
                    .has_feedback = true});
   for (const uint64_t answered : {1500u, 3000u, 4500u}) {
     ASSERT_TRUE(PollUntil(kPatienceSeconds,
@@ -169,7 +169,7 @@ TEST_F(ShadowTest, LooksOnUnderLoadAndChangesNothing) {
 TEST_F(ShadowTest, ViewsAndDropsAddUp) {
   SetShadows();
   SelectLoad load(
-      {.address = deployment_.address(), .num_features = kFeatures});
+      {.address = deployment_.address(), .num_features = kShadowFeatures});
   ASSERT_TRUE(
       PollUntil(kPatienceSeconds, [&] { return load.num_answered() >= 1000; }));
   load.Stop();
@@ -200,7 +200,7 @@ TEST_F(ShadowTest, AModelInShadowModeLooksOnAtTheBaseline) {
   for (int i = 0; i < kDecisions; ++i) {
     v1::SelectRequest request;
     *request.mutable_context() =
-        MakeContext(10, kFeatures, static_cast<uint32_t>(i));
+        MakeContext(10, kShadowFeatures, static_cast<uint32_t>(i));
     request.mutable_context()->set_decision_id(absl::StrCat("d", i));
     request.mutable_context()->mutable_baseline()->add_action(
         static_cast<uint32_t>(i) % 10);

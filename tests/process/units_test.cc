@@ -13,11 +13,10 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode;
 using config::v1::ServerOptions;
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(UnitsTest, SizesAreExact) {
   const std::pair<const char*, uint64_t> cases[] = {
@@ -58,12 +57,14 @@ TEST(UnitsTest, OtherFormsAreRefused) {
        {"", "GB", "1 GB", "1gb", "1M", "1m", "0.3B", "-1", "-1B", "1GBx",
         "1.5.5MB", "inf", "nan", "0x10", "18446744073709551616",
         "17179869184GiB", "9007199254740993.5", "1e30"}) {
-    EXPECT_THAT(ParseBytes(text), StatusIs(kInvalid, HasSubstr("64MiB")))
+    EXPECT_THAT(ParseBytes(text),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("64MiB")))
         << text;
   }
   for (const char* text : {"", "s", "1 s", "1M", "1H", "1min", "1sec", "inf",
                            "nan", "1e999", "0x10", "1hh", "1MiB"}) {
-    EXPECT_THAT(ParseSeconds(text), StatusIs(kInvalid, HasSubstr("1.5h")))
+    EXPECT_THAT(ParseSeconds(text),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("1.5h")))
         << text;
   }
 }
@@ -113,21 +114,25 @@ TEST(UnitsTest, OptionsThatEndInBytesOrSecondsTakeThem) {
 TEST(UnitsTest, ErrorsOfOptionsNameFieldValueAndForms) {
   ServerOptions options;
   EXPECT_THAT(ParseServer("--spool.max_bytes=1m", &options),
-              StatusIs(kInvalid, AllOf(HasSubstr("--spool.max_bytes"),
-                                       HasSubstr("1m"), HasSubstr("64MiB"))));
-  EXPECT_THAT(
-      ParseServer("--drain_seconds=1GB", &options),
-      StatusIs(kInvalid, AllOf(HasSubstr("--drain_seconds"), HasSubstr("1GB"),
-                               HasSubstr("1.5h"), HasSubstr("[0, 3600]"))));
+              StatusIs(StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("--spool.max_bytes"), HasSubstr("1m"),
+                             HasSubstr("64MiB"))));
+  EXPECT_THAT(ParseServer("--drain_seconds=1GB", &options),
+              StatusIs(StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("--drain_seconds"), HasSubstr("1GB"),
+                             HasSubstr("1.5h"), HasSubstr("[0, 3600]"))));
   // 32 bits.
-  EXPECT_THAT(ParseServer("--max_message_bytes=4GiB", &options),
-              StatusIs(kInvalid, AllOf(HasSubstr("max_message_bytes"),
-                                       HasSubstr("4GiB"))));
+  EXPECT_THAT(
+      ParseServer("--max_message_bytes=4GiB", &options),
+      StatusIs(StatusCode::kInvalidArgument,
+               AllOf(HasSubstr("max_message_bytes"), HasSubstr("4GiB"))));
   // Units belong to sizes and durations alone, and ranges still hold.
-  EXPECT_THAT(ParseServer("--max_candidates=1kB", &options),
-              StatusIs(kInvalid, HasSubstr("a whole number")));
+  EXPECT_THAT(
+      ParseServer("--max_candidates=1kB", &options),
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("a whole number")));
   EXPECT_THAT(ParseServer("--drain_seconds=2h", &options),
-              StatusIs(kInvalid, HasSubstr("drain_seconds = 7200")));
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("drain_seconds = 7200")));
 }
 
 TEST(UnitsTest, HelpWritesDefaultsAndRangesWithUnits) {

@@ -36,7 +36,6 @@ constexpr bool kSanitized = true;  // Sanitizers need memory.
 constexpr bool kSanitized = false;
 #endif
 
-constexpr uint64_t kMebibyte = 1 << 20;
 constexpr char kSelect[] = "/sortition.v1.Ranking/Select";
 constexpr char kRankStream[] = "/sortition.v1.Ranking/RankStream";
 using grpc::health::v1::HealthCheckResponse;

@@ -15,7 +15,6 @@
 namespace sortition {
 namespace {
 
-constexpr uint64_t kMebibyte = 1 << 20;
 // Prometheus gives up then, by default.
 constexpr double kScrapeSeconds = 10;
 
@@ -60,23 +59,6 @@ TEST(MetricsPortTest, IdleAndSlowClientsHoldUpNobody) {
   ExpectScrapes("sidecar", deployment.sidecar_metrics_port(),
                 deployment.sidecar(),
                 [&] { return deployment.SidecarMetrics(); });
-}
-
-TEST(DescriptorLimitTest, TheSidecarRaisesItToo) {
-  rlimit before = {};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit low = before;
-  low.rlim_cur = before.rlim_max / 2;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
-  Deployment deployment;
-  EXPECT_OK(deployment.StartServer());
-  EXPECT_OK(deployment.StartSidecar());
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit of_sidecar = {};
-  ASSERT_EQ(::prlimit(deployment.sidecar().pid(), RLIMIT_NOFILE, nullptr,
-                      &of_sidecar),
-            0);
-  EXPECT_EQ(of_sidecar.rlim_cur, before.rlim_max);
 }
 
 }  // namespace

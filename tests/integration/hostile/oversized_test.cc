@@ -23,8 +23,6 @@ namespace {
 
 using ::testing::IsEmpty;
 
-constexpr uint64_t kMebibyte = 1 << 20;
-
 // 16 clients with connections of their own send 32 MiB each, four times.
 TEST(OversizedTest, ManyAtOnceTakeNoMoreMemoryThanThereIsForRequests) {
   constexpr uint64_t kMemory = 64 * kMebibyte;

@@ -20,7 +20,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr uint32_t kFeatures = 8;
+constexpr uint32_t kInterleavedFeatures = 8;
 constexpr int kDecisions = 120;
 
 // Versions 1 and 2 rank the other way round; 1 is pinned.
@@ -28,8 +28,8 @@ class InterleavingIntegrationTest : public testing::Test {
  protected:
   void SetUp() override {
     for (const double scale : {0.05, -0.05}) {
-      ASSERT_OK(deployment_.store().Publish(RankingModel(kFeatures, scale),
-                                            nullptr, {}));
+      ASSERT_OK(deployment_.store().Publish(
+          RankingModel(kInterleavedFeatures, scale), nullptr, {}));
     }
     ASSERT_OK(deployment_.StartServer({"--poll_seconds=0.05"}));
     ASSERT_OK(deployment_.StartSidecar({JoinWindow(2), "--delete_spool"}));
@@ -64,7 +64,7 @@ TEST_F(InterleavingIntegrationTest,
   for (int i = 0; i < kDecisions; ++i) {
     v1::RankRequest request;
     *request.mutable_context() =
-        MakeContext(6, kFeatures, static_cast<uint32_t>(i));
+        MakeContext(6, kInterleavedFeatures, static_cast<uint32_t>(i));
     request.mutable_context()->set_decision_id(absl::StrCat("d", i));
     request.mutable_context()->set_unit_id(absl::StrCat("u", i / 2));
     request.set_top_k(5);

@@ -9,7 +9,7 @@
 #include "process/drawing/bump_chart.h"
 #include "process/drawing/heat_map.h"
 #include "process/drawing/scatter_plot.h"
-#include "tests/process/drawing/xml_checker.h"
+#include "tests/process/drawing/svg_checks.h"
 
 namespace sortition {
 namespace {
@@ -25,20 +25,7 @@ std::string Document(void (*draw)(const Chart&, const Panel&, Svg*),
                      const Chart& chart) {
   Svg svg(600, 500);
   draw(chart, kPanel, &svg);
-  const std::string text = std::move(svg).Finish();
-  EXPECT_THAT(XmlChecker::Problem(text), IsEmpty()) << text;
-  EXPECT_THAT(text, Not(HasSubstr("nan")));
-  EXPECT_THAT(text, Not(HasSubstr("inf")));
-  return text;
-}
-
-int Count(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (size_t at = text.find(part); at != text.npos;
-       at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
+  return FinishChecked(std::move(svg));
 }
 
 // Two columns in 400 pixels and two rows in 300: cells are of the largest size,

@@ -12,7 +12,7 @@
 #include "process/drawing/forest_plot.h"
 #include "process/drawing/histogram.h"
 #include "process/drawing/legend.h"
-#include "tests/process/drawing/xml_checker.h"
+#include "tests/process/drawing/svg_checks.h"
 
 namespace sortition {
 namespace {
@@ -24,35 +24,18 @@ using ::testing::Not;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr Panel kPanel = {100, 100, 448, 300};
-
-std::string Checked(Svg svg) {
-  std::string text = std::move(svg).Finish();
-  EXPECT_THAT(XmlChecker::Problem(text), IsEmpty()) << text;
-  EXPECT_THAT(text, Not(HasSubstr("nan")));
-  EXPECT_THAT(text, Not(HasSubstr("inf")));
-  return text;
-}
+constexpr Panel kEstimatePanel = {100, 100, 448, 300};
 
 std::string Draw(const ForestPlot& plot) {
   Svg svg(700, 500);
-  DrawForestPlot(plot, kPanel, 80, &svg);
-  return Checked(std::move(svg));
+  DrawForestPlot(plot, kEstimatePanel, 80, &svg);
+  return FinishChecked(std::move(svg));
 }
 
 std::string Draw(const BandChart& chart) {
   Svg svg(700, 500);
-  DrawBandChart(chart, kPanel, &svg);
-  return Checked(std::move(svg));
-}
-
-int Count(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (size_t at = text.find(part); at != text.npos;
-       at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
+  DrawBandChart(chart, kEstimatePanel, &svg);
+  return FinishChecked(std::move(svg));
 }
 
 TEST(AxisTest, ARangeHoldsTheCoreAndWhatIsNear) {
@@ -88,8 +71,8 @@ TEST(AxisTest, LogarithmicTicksArePowersOfTen) {
 TEST(AxisTest, LabelsThatWouldMeetAreLeftOut) {
   Svg svg(700, 500);
   DrawXAxis({"name", {0, 3, 100, 130}, {{0, "zero"}, {1, "one"}, {3, "three"}}},
-            kPanel, &svg);
-  const std::string text = Checked(std::move(svg));
+            kEstimatePanel, &svg);
+  const std::string text = FinishChecked(std::move(svg));
   EXPECT_THAT(text, HasSubstr(">zero<"));
   EXPECT_THAT(text, Not(HasSubstr(">one<")));
   EXPECT_EQ(Count(text, "<line"), 3);
@@ -204,8 +187,8 @@ TEST(HistogramTest, BarsOfABinStandBesideEachOther) {
                  .y_name = "y",
                  .log10_edges = {-1, 0, 1},
                  .series = {{"a", {20, 0}}, {"b", {10, kNan}}}},
-                kPanel, &svg);
-  const std::string text = Checked(std::move(svg));
+                kEstimatePanel, &svg);
+  const std::string text = FinishChecked(std::move(svg));
   const double bin = 448 / 2.24;
   // The tallest bar leaves a twentieth of the height above.
   EXPECT_THAT(text, HasSubstr(absl::StrFormat(

@@ -41,9 +41,9 @@ class GatedCall final : public PooledCall {
 };
 
 // Takes a time that the test chooses.
-class SlowCall final : public PooledCall {
+class SlowPooledCall final : public PooledCall {
  public:
-  explicit SlowCall(double seconds) : nanos_(int64_t(1e9 * seconds)) {}
+  explicit SlowPooledCall(double seconds) : nanos_(int64_t(1e9 * seconds)) {}
   bool Run(DecisionScratch*) override {
     const int64_t end = MonotonicNanos() + nanos_;
     while (MonotonicNanos() < end) std::this_thread::yield();
@@ -68,7 +68,7 @@ class CallPoolTest : public testing::Test {
 };
 
 TEST_F(CallPoolTest, RunsEveryCallUntilItStops) {
-  SlowCall call(0);
+  SlowPooledCall call(0);
   limits_.set_max_long_waiting(100);
   Admission admission(limits_, &metrics_);
   CallPool pool(3, &admission);
@@ -154,7 +154,7 @@ TEST_F(CallPoolTest, AThreadThatIsFreeMakesNobodyWait) {
 TEST_F(CallPoolTest, LearnsHowLongCallsTake) {
   Admission admission(limits_, &metrics_);
   RecentMean quick;
-  SlowCall call(0.001);
+  SlowPooledCall call(0.001);
   GatedCall gate;
   CallPool pool(1, &admission);
   for (int i = 0; i < 3; ++i) {

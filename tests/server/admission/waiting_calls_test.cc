@@ -13,9 +13,9 @@ namespace {
 using testing::HasSubstr;
 
 // Takes a time that the test chooses.
-class SlowCall final : public QueuedCall {
+class SlowQueuedCall final : public QueuedCall {
  public:
-  explicit SlowCall(double seconds) : nanos_(int64_t(1e9 * seconds)) {}
+  explicit SlowQueuedCall(double seconds) : nanos_(int64_t(1e9 * seconds)) {}
   void TakeUp() override {
     const int64_t end = MonotonicNanos() + nanos_;
     while (MonotonicNanos() < end) std::this_thread::yield();
@@ -53,7 +53,7 @@ class WaitingCallsTest : public testing::Test {
 };
 
 TEST_F(WaitingCallsTest, AreBounded) {
-  SlowCall call(0);
+  SlowQueuedCall call(0);
   EXPECT_TRUE(Add(5, &call));
   const auto refusal = waiting_.Check(1e9);
   ASSERT_TRUE(refusal.has_value());
@@ -67,7 +67,7 @@ TEST_F(WaitingCallsTest, AreBounded) {
 
 // A call takes 10 ms at least, so four that wait take 40 ms at least.
 TEST_F(WaitingCallsTest, KnowWhatCannotBeInTime) {
-  SlowCall call(0.01);
+  SlowQueuedCall call(0.01);
   EXPECT_FALSE(waiting_.Check(0).has_value()) << "nothing is known";
   EXPECT_TRUE(Add(1, &call));
   ServeAll();
@@ -86,7 +86,7 @@ TEST_F(WaitingCallsTest, ABurstIsReadOnce) {
   limits_.set_max_waiting(100);
   Admission admission(limits_, &metrics_);
   WaitingCalls waiting(&admission);
-  SlowCall call(0);
+  SlowQueuedCall call(0);
   for (int i = 0; i < 100; ++i) {
     EXPECT_FALSE(waiting.Check(1e9).has_value());
     waiting.Add(&call);
@@ -100,7 +100,7 @@ TEST_F(WaitingCallsTest, ABurstIsReadOnce) {
 // Refusals that took 50 ms may not be followed by more before 500 ms were spent
 // on deciding: the queue is not read meanwhile.
 TEST_F(WaitingCallsTest, RefusingTakesAShareOfTheTime) {
-  SlowCall call(0.001);
+  SlowQueuedCall call(0.001);
   EXPECT_TRUE(Add(5, &call));
   EXPECT_TRUE(waiting_.Check(1e9).has_value());
   waiting_.Serve(MonotonicNanos() - int64_t{300'000'000});  // One of six.

@@ -12,17 +12,12 @@
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "server/identity/identity.h"
+#include "tests/server/identity/token_hashes.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
-
-// SHA-256 of "abc" and of nothing, from FIPS 180-2 and the NIST's examples.
-constexpr char kAbc[] =
-    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-constexpr char kNothing[] =
-    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 int NumThreads() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
@@ -32,7 +27,7 @@ int NumThreads() {
 class IdentityFilesTest : public testing::Test {
  protected:
   IdentityFilesTest() {
-    Write("tokens", absl::StrCat("decide x ", kAbc, "\n"));
+    Write("tokens", absl::StrCat("decide x ", kHashOfAbc, "\n"));
     options_.set_token_file(dir_ / "tokens");
   }
 
@@ -51,7 +46,8 @@ class IdentityFilesTest : public testing::Test {
 TEST_F(IdentityFilesTest, WhatFailsForAMomentIsReadAgain) {
   ASSERT_OK_AND_ASSIGN(const auto identity,
                        Identity::Open(options_, &metrics_));
-  Write("next", absl::StrCat("decide x ", kAbc, "\nadmin y ", kNothing, "\n"));
+  Write("next", absl::StrCat("decide x ", kHashOfAbc, "\nadmin y ",
+                             kHashOfNothing, "\n"));
   testing::internal::CaptureStderr();
   rlimit before = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);

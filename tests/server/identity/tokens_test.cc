@@ -2,9 +2,11 @@
 
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/server/identity/token_hashes.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -15,19 +17,13 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// SHA-256 of "abc" and of nothing, from FIPS 180-2 and the NIST's examples.
-constexpr char kAbc[] =
-    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-constexpr char kNothing[] =
-    "E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855";
-
 TEST(TokensTest, FindsTheOwnerOfAToken) {
   ASSERT_OK_AND_ASSIGN(
       const TokenTable table,
-      TokenTable::Parse(
-          absl::StrCat("# a comment\n\n  decide,admin\tfront ", kAbc,
-                       " 2030-01-02\r\nfeedback x ", kNothing),
-          "f"));
+      TokenTable::Parse(absl::StrCat("# a comment\n\n  decide,admin\tfront ",
+                                     kHashOfAbc, " 2030-01-02\r\nfeedback x ",
+                                     absl::AsciiStrToUpper(kHashOfNothing)),
+                        "f"));
   EXPECT_EQ(table.size(), 2u);
   const Caller* const front = table.Find("abc");
   ASSERT_NE(front, nullptr);
@@ -38,7 +34,7 @@ TEST(TokensTest, FindsTheOwnerOfAToken) {
   ASSERT_NE(empty, nullptr);
   EXPECT_EQ(empty->roles, 2u);
   EXPECT_EQ(empty->until_time_s, 0);
-  for (const char* stranger : {"abcd", "ab", "ABC", kAbc}) {
+  for (const char* stranger : {"abcd", "ab", "ABC", kHashOfAbc}) {
     EXPECT_EQ(table.Find(stranger), nullptr) << stranger;
   }
 }
@@ -46,8 +42,8 @@ TEST(TokensTest, FindsTheOwnerOfAToken) {
 TEST(TokensTest, ReadsTimesOfDay) {
   ASSERT_OK_AND_ASSIGN(
       const TokenTable table,
-      TokenTable::Parse(absl::StrCat("admin x ", kAbc, " 2030-01-02T00:00:01Z"),
-                        "f"));
+      TokenTable::Parse(
+          absl::StrCat("admin x ", kHashOfAbc, " 2030-01-02T00:00:01Z"), "f"));
   EXPECT_EQ(table.Find("abc")->until_time_s, 1893542401);
 }
 
@@ -60,21 +56,22 @@ TEST(TokensTest, ErrorsNameFileLineAndValue) {
     return message;
   };
   EXPECT_THAT(error("decide x"), HasSubstr("has 2 words"));
-  EXPECT_THAT(error(absl::StrCat("decide x ", kAbc, " 2030-01-01 y")),
+  EXPECT_THAT(error(absl::StrCat("decide x ", kHashOfAbc, " 2030-01-01 y")),
               HasSubstr("has 5 words"));
-  EXPECT_THAT(error(absl::StrCat("decide,root x ", kAbc)),
+  EXPECT_THAT(error(absl::StrCat("decide,root x ", kHashOfAbc)),
               AllOf(HasSubstr("a role of 4 characters"), HasSubstr("admin")));
-  EXPECT_THAT(error(absl::StrCat("decide x ", kAbc, " tomorrow")),
+  EXPECT_THAT(error(absl::StrCat("decide x ", kHashOfAbc, " tomorrow")),
               HasSubstr("the end of its time has 8 characters"));
 }
 
 // Somebody may have written the token itself, at any place.
 TEST(TokensTest, ErrorsDoNotRepeatWhatMayBeASecret) {
   for (const std::string& line :
-       {std::string("decide x s3cret"), absl::StrCat("s3cret x ", kAbc),
-        absl::StrCat("decide,s3cret x ", kAbc), std::string("decide s3cret h"),
-        absl::StrCat("decide x ", kAbc, " s3cret"), std::string("s3cret"),
-        absl::StrCat("decide s3cret ", kAbc, " x")}) {
+       {std::string("decide x s3cret"), absl::StrCat("s3cret x ", kHashOfAbc),
+        absl::StrCat("decide,s3cret x ", kHashOfAbc),
+        std::string("decide s3cret h"),
+        absl::StrCat("decide x ", kHashOfAbc, " s3cret"), std::string("s3cret"),
+        absl::StrCat("decide s3cret ", kHashOfAbc, " x")}) {
     const absl::Status status = TokenTable::Parse(line, "f").status();
     EXPECT_THAT(status.message(),
                 AllOf(HasSubstr("line 1: "), Not(HasSubstr("s3cret"))))
@@ -84,8 +81,8 @@ TEST(TokensTest, ErrorsDoNotRepeatWhatMayBeASecret) {
 
 TEST(TokensTest, ATokenHasOneOwner) {
   EXPECT_THAT(
-      TokenTable::Parse(absl::StrCat("decide x ", kAbc, "\nadmin y ", kAbc),
-                        "f")
+      TokenTable::Parse(
+          absl::StrCat("decide x ", kHashOfAbc, "\nadmin y ", kHashOfAbc), "f")
           .status(),
       StatusIs(StatusCode::kInvalidArgument,
                HasSubstr("line 2: an earlier line has the same token")));

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sidecar/join/joiner_fixture.h"
+#include "tests/sidecar/join/shown_reports.h"
 
 namespace sortition {
 namespace {
@@ -18,25 +19,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr uint32_t kNoSegment = std::numeric_limits<uint32_t>::max();
-
-Shown Page(uint32_t first_rank, const std::vector<uint32_t>& documents) {
-  Shown shown;
-  shown.set_first_rank(first_rank);
-  shown.mutable_shown()->Assign(documents.begin(), documents.end());
-  return shown;
-}
-
-Shown Viewport(uint32_t seen_ranks) {
-  Shown shown;
-  shown.set_seen_ranks(seen_ranks);
-  return shown;
-}
-
-Shown NotShown() {
-  Shown shown;
-  shown.set_not_shown(true);
-  return shown;
-}
 
 class JoinerShownTest : public JoinerTest {
  protected:

@@ -10,40 +10,13 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/sidecar/join/shown_reports.h"
 
 namespace sortition {
 namespace {
 
 using log::v1::Shown;
 using testing::ElementsAre;
-
-Shown Report(int64_t time_us) {
-  Shown shown;
-  shown.set_decision_id("d");
-  shown.set_time_us(time_us);
-  return shown;
-}
-
-Shown Page(uint32_t first_rank, const std::vector<uint32_t>& documents,
-           int64_t time_us = 100, uint32_t seen_ranks = 0) {
-  Shown shown = Report(time_us);
-  shown.set_first_rank(first_rank);
-  shown.mutable_shown()->Assign(documents.begin(), documents.end());
-  if (seen_ranks > 0) shown.set_seen_ranks(seen_ranks);
-  return shown;
-}
-
-Shown Viewport(uint32_t seen_ranks, int64_t time_us = 100) {
-  Shown shown = Report(time_us);
-  shown.set_seen_ranks(seen_ranks);
-  return shown;
-}
-
-Shown NotShown(int64_t time_us = 100) {
-  Shown shown = Report(time_us);
-  shown.set_not_shown(true);
-  return shown;
-}
 
 TEST(MergeShownTest, OneReportStaysAsItIs) {
   Shown newer = Page(0, {3});

@@ -22,6 +22,9 @@
 
 namespace sortition::testing_stream {
 
+// Longer than the interval of 10 s at which a shipper checks the stream.
+inline constexpr int64_t kLongUs = 11'000'000;
+
 // Returns the contents of all segments of a spool by name, up to the last whole
 // record.
 inline std::map<std::string, std::string> SegmentsOf(const std::string& dir) {

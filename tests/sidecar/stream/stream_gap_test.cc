@@ -8,8 +8,6 @@
 namespace sortition::testing_stream {
 namespace {
 
-constexpr int64_t kLongUs = 11'000'000;
-
 // A broker of one replica loses its newest messages with its power. The shipper
 // notices by the numbers of the next ones.
 TEST_F(StreamTest, WhatTheBrokerLosesIsPublishedAgain) {

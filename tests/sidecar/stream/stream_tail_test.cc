@@ -9,8 +9,6 @@
 namespace sortition::testing_stream {
 namespace {
 
-constexpr int64_t kLongUs = 11'000'000;
-
 class StreamTailTest : public StreamTest {
  protected:
   // Publishes `count` records, a message each.
