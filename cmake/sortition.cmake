@@ -64,11 +64,26 @@ function(sortition_use_precompiled target precompiled)
   endif()
 endfunction()
 
-# Generated sources: no warnings, but the options that the precompiled header has.
+# Generated sources: no warnings and, in builds for development, little optimisation. They
+# are compiled in batches, too: protoc gives two file-scope names to every file, which a
+# macro makes unique.
 function(sortition_generated target)
   target_link_libraries(${target} PRIVATE sortition_warnings)
   target_compile_options(${target} PRIVATE -w)
-  sortition_use_precompiled(${target} sortition_precompiled)
+  if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo)
+    target_compile_options(${target} PRIVATE -O1 -g0)
+  endif()
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${SORTITION_UNITY} UNITY_BUILD_BATCH_SIZE 11
+    UNITY_BUILD_UNIQUE_ID SORTITION_FILE
+    UNITY_BUILD_CODE_BEFORE_INCLUDE "#undef SORTITION_PASTE_2
+#undef SORTITION_PASTE
+#undef schemas
+#undef file_default_instances
+#define SORTITION_PASTE_2(name, file) name##file
+#define SORTITION_PASTE(name, file) SORTITION_PASTE_2(name, file)
+#define schemas SORTITION_PASTE(schemas_, SORTITION_FILE)
+#define file_default_instances SORTITION_PASTE(file_default_instances_, SORTITION_FILE)")
 endfunction()
 
 # Compiles the sources of `target` in batches: one translation unit includes up to
@@ -153,7 +168,40 @@ endfunction()
 
 # sortition_room(NAME t ...): the target room_NAME builds what `./dev test NAME` runs.
 function(sortition_room name)
-  add_custom_target(room_${name} DEPENDS ${ARGN})
+  add_custom_target(room_${name})
+  if(ARGN)
+    add_dependencies(room_${name} ${ARGN})
+  endif()
+endfunction()
+
+# sortition_script_test(ROOM.NAME COMMAND c ... [GROUP g] [TIMEOUT s] [PROCESSORS n]
+# [LOCK l]): a test that is a script, run in the current folder. It is skipped if it
+# prints "skipped: REASON; COMMAND THAT HELPS". Its labels are its room, its folder and
+# group:GROUP if its needs are large (tools/packages.txt). Tests of one LOCK do not run
+# at the same time.
+function(sortition_script_test name)
+  cmake_parse_arguments(arg "" "GROUP;TIMEOUT;PROCESSORS;LOCK" "COMMAND" ${ARGN})
+  add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR
+    BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
+  string(REGEX MATCH "^[^/]+" room ${folder})
+  set(labels ${room} ${folder})
+  list(REMOVE_DUPLICATES labels)
+  set(timeout 900)
+  if(arg_TIMEOUT)
+    set(timeout ${arg_TIMEOUT})
+  endif()
+  set(processors 1)
+  if(arg_PROCESSORS)
+    set(processors ${arg_PROCESSORS})
+  endif()
+  if(arg_GROUP)
+    list(APPEND labels group:${arg_GROUP})
+  endif()
+  math(EXPR timeout "${timeout} * ${SORTITION_PATIENCE}")
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout}
+    PROCESSORS ${processors} RESOURCE_LOCK "${arg_LOCK}" SKIP_REGULAR_EXPRESSION "skipped: "
+    ENVIRONMENT "SORTITION_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};SORTITION_PATIENCE=${SORTITION_PATIENCE};SORTITION_SOURCES=${PROJECT_SOURCE_DIR}")
 endfunction()
 
 # sortition_test_room(NAME [DEPENDS t ...]): the test program test_NAME of a folder
