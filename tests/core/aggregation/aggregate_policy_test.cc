@@ -9,6 +9,7 @@
 #include "core/aggregation/scale_scores.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/chi_square.h"
 #include "tests/testing/status_matchers.h"
 
@@ -21,7 +22,7 @@ using ::testing::HasSubstr;
 // Candidates by rows: scores by three sources.
 constexpr uint32_t kSources = 3;
 
-std::vector<float> RandomLists(uint64_t seed, size_t n) {
+std::vector<float> RandomListScores(uint64_t seed, size_t n) {
   std::mt19937_64 random(seed);
   std::vector<float> scores(n * kSources);
   for (float& score : scores) {
@@ -115,7 +116,7 @@ std::map<Action, double> Enumerate(const AggregateQuery& query, size_t n,
 
 TEST(AggregatePolicyTest, DrawsTheLovaszMallowsModelOfTheSources) {
   constexpr size_t kItems = 5;
-  const std::vector<float> lists = RandomLists(3, kItems);
+  const std::vector<float> lists = RandomListScores(3, kItems);
   const std::vector<double> weights = {1, 0.5, 3};
   AggregateQuery query = QueryOf(lists);
   query.weights = weights;
@@ -169,9 +170,8 @@ TEST(AggregatePolicyTest, RefusesWhatIsNoListOrNoRanking) {
   model::v1::Policy selection;
   selection.mutable_softmax_selection();
   selection.set_inverse_temperature(1);
-  EXPECT_THAT(
-      AggregatePolicy::Create(selection),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not rank")));
+  EXPECT_THAT(AggregatePolicy::Create(selection),
+              IsInvalid(HasSubstr("does not rank")));
   ASSERT_OK_AND_ASSIGN(const AggregatePolicy policy,
                        AggregatePolicy::Create({}));
   const std::vector<float> lists = {1, 2, 3};
@@ -179,12 +179,10 @@ TEST(AggregatePolicyTest, RefusesWhatIsNoListOrNoRanking) {
   Draw draw;
   EXPECT_THAT(policy.Decide(QueryOf(lists), SeedKey(1), &result, &draw),
               StatusIs(absl::StatusCode::kInvalidArgument));
-  EXPECT_THAT(
-      MakeDivergence(AggregateDivergence::kTop, 0, 3),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cutoff = 0")));
-  EXPECT_THAT(
-      MakeDivergence(AggregateDivergence::kAllPairs, 2, 3),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cutoff = 2")));
+  EXPECT_THAT(MakeDivergence(AggregateDivergence::kTop, 0, 3),
+              IsInvalid(HasSubstr("cutoff = 0")));
+  EXPECT_THAT(MakeDivergence(AggregateDivergence::kAllPairs, 2, 3),
+              IsInvalid(HasSubstr("cutoff = 2")));
 }
 
 }  // namespace

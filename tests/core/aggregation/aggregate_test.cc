@@ -26,7 +26,8 @@ struct Lists {
   ScoreLists view() const { return {scores, items, weights}; }
 };
 
-Lists RandomLists(std::mt19937_64* random, size_t items, size_t sources) {
+Lists RandomWeightedLists(std::mt19937_64* random, size_t items,
+                          size_t sources) {
   std::uniform_real_distribution<double> uniform(0, 1);
   Lists lists = {items, {}, {}};
   const bool ties = (*random)() % 3 == 0;
@@ -60,7 +61,7 @@ TEST(AggregateTest, NoOrderIsNearerToTheLists) {
   for (int repeat = 0; repeat < 200; ++repeat) {
     const size_t n = 2 + random() % 6;
     const size_t sources = 1 + random() % 5;
-    const Lists lists = RandomLists(&random, n, sources);
+    const Lists lists = RandomWeightedLists(&random, n, sources);
     const std::vector<std::unique_ptr<CardinalityFunction>> functions = [&] {
       std::vector<std::unique_ptr<CardinalityFunction>> all;
       all.push_back(CardinalityFunction::AllPairs(n));
@@ -101,7 +102,7 @@ TEST(AggregateTest, ScalesMakeSourcesComparable) {
 
 TEST(AggregateTest, TotalVariationIsTheMeanDifference) {
   std::mt19937_64 random(6);
-  const Lists lists = RandomLists(&random, 7, 3);
+  const Lists lists = RandomWeightedLists(&random, 7, 3);
   const Aggregation result =
       Aggregate(lists.view(), ScoreScale::kMinMax, SerialFor);
   double sum = 0;
@@ -115,7 +116,7 @@ TEST(AggregateTest, TotalVariationIsTheMeanDifference) {
 
 TEST(AggregateTest, OrderOfWorkDoesNotMatter) {
   std::mt19937_64 random(8);
-  const Lists lists = RandomLists(&random, 50000, 3);
+  const Lists lists = RandomWeightedLists(&random, 50000, 3);
   const ParallelFor backwards = [](size_t count,
                                    const std::function<void(size_t)>& body) {
     for (size_t i = count; i-- > 0;) body(i);
@@ -154,7 +155,7 @@ TEST(BootstrapPairsTest, HugeWeightsCountLikeSmallOnes) {
 
 TEST(BootstrapPairsTest, EndsWhenTheTimeDoes) {
   std::mt19937_64 random(9);
-  const Lists lists = RandomLists(&random, 101, 10);
+  const Lists lists = RandomWeightedLists(&random, 101, 10);
   const Aggregation result =
       Aggregate(lists.view(), ScoreScale::kNone, SerialFor);
   // Time passes by a hundredth with every look at it.
@@ -206,7 +207,7 @@ TEST(BootstrapPairsTest, TellsAgreementFromDisagreement) {
 
 TEST(BootstrapPairsTest, IsAFunctionOfItsSeed) {
   std::mt19937_64 random(9);
-  const Lists lists = RandomLists(&random, 20, 4);
+  const Lists lists = RandomWeightedLists(&random, 20, 4);
   const Aggregation result =
       Aggregate(lists.view(), ScoreScale::kMinMax, SerialFor);
   const auto upper = [&](uint64_t seed) {

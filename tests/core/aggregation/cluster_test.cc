@@ -6,19 +6,13 @@
 #include <set>
 
 #include "gtest/gtest.h"
+#include "tests/core/aggregation/random_functions.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using ::testing::HasSubstr;
-
-ScoreMatrix RandomLists(std::mt19937_64* random, int lists, int items) {
-  std::uniform_real_distribution<double> uniform(0, 1);
-  ScoreMatrix matrix(lists, items);
-  for (double& score : matrix.reshaped()) score = uniform(*random);
-  return matrix;
-}
 
 std::span<const double> Row(const ScoreMatrix& matrix, Eigen::Index row) {
   return {matrix.data() + row * matrix.cols(),

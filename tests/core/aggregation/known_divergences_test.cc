@@ -9,6 +9,7 @@
 #include "core/metrics/ranking_metrics.h"
 #include "gtest/gtest.h"
 #include "tests/core/aggregation/random_functions.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -192,8 +193,7 @@ TEST_F(KnownDivergencesTest, SignsTellOrdersApart) {
                        ExtendedDivergence(*f, x, {{0, 1}, {1, 1}}));
   EXPECT_EQ(near, 0);
   EXPECT_THAT(ExtendedDivergence(*CardinalityFunction::Ends(2), x, negative),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("must be monotone")));
+              IsInvalid(HasSubstr("must be monotone")));
 }
 
 }  // namespace

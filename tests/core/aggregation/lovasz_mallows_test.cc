@@ -8,6 +8,8 @@
 #include "core/base/random.h"
 #include "core/policies/distributions/boltzmann_orders.h"
 #include "gtest/gtest.h"
+#include "tests/core/aggregation/random_functions.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -18,13 +20,6 @@ using ::testing::HasSubstr;
 std::vector<double> DcgIncrements(size_t n) {
   const auto f = CardinalityFunction::Dcg(n, 0);
   return {f->increments().begin(), f->increments().end()};
-}
-
-ScoreMatrix RandomLists(std::mt19937_64* random, int lists, int items) {
-  std::uniform_real_distribution<double> uniform(0, 1);
-  ScoreMatrix matrix(lists, items);
-  for (double& score : matrix.reshaped()) score = uniform(*random);
-  return matrix;
 }
 
 // The probability by its definition, eq. 21, over all orders.
@@ -111,11 +106,9 @@ TEST(FitMallowsTest, NamesWhatIsWrong) {
   EXPECT_THAT(problem({ScoreMatrix::Constant(1, 2, NAN), {0, 1}}),
               HasSubstr("order 1 has a score that is not finite"));
   EXPECT_THAT(FitMallows({}, increments, 0),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("there are no orders")));
+              IsInvalid(HasSubstr("there are no orders")));
   EXPECT_THAT(FitMallows(std::vector{good}, increments, -1),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("ridge is -1, must be at least 0")));
+              IsInvalid(HasSubstr("ridge is -1, must be at least 0")));
 }
 
 // Draws orders from the model with the parameters `theta`.

@@ -7,10 +7,19 @@
 #include <vector>
 
 #include "core/aggregation/block_function.h"
+#include "core/aggregation/cluster.h"
 #include "core/aggregation/submodular_function.h"
 #include "gtest/gtest.h"
 
 namespace sortition {
+
+// A list of scores uniform in [0, 1) per row.
+inline ScoreMatrix RandomLists(std::mt19937_64* random, int lists, int items) {
+  std::uniform_real_distribution<double> uniform(0, 1);
+  ScoreMatrix matrix(lists, items);
+  for (double& score : matrix.reshaped()) score = uniform(*random);
+  return matrix;
+}
 
 using Function = std::unique_ptr<SubmodularFunction>;
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "gtest/gtest.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -89,15 +90,12 @@ TEST(ProximalOrderTest, NamesWhatIsWrong) {
   const std::vector<double> z = {1, 2};
   std::vector<double> x(2);
   EXPECT_THAT(ProximalOrder(*f, Order{0, 1}, -1, z, x),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("lambda is -1, must be at least 0")));
+              IsInvalid(HasSubstr("lambda is -1, must be at least 0")));
   EXPECT_THAT(ProximalOrder(*f, Order{0, 0}, 1, z, x),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("order[1] is 0, must not be named twice")));
+              IsInvalid(HasSubstr("order[1] is 0, must not be named twice")));
   x.resize(1);
   EXPECT_THAT(ProximalOrder(*f, Order{0, 1}, 1, z, x),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("z has 2 and x 1 entries, must have 2")));
+              IsInvalid(HasSubstr("z has 2 and x 1 entries, must have 2")));
 }
 
 TEST(AddOrderPenaltyTest, GradientIsThatOfTheDivergence) {

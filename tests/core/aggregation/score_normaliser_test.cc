@@ -7,6 +7,7 @@
 
 #include "core/aggregation/order.h"
 #include "gtest/gtest.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -98,11 +99,9 @@ TEST(ScoreNormaliserTest, ExactAndSampledAgree) {
 
 TEST(ScoreNormaliserTest, NamesWhatIsWrong) {
   EXPECT_THAT(ScoreNormaliser(*CardinalityFunction::Dcg(2, 0), -1, 0, 1),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("theta is -1, must be at least 0")));
+              IsInvalid(HasSubstr("theta is -1, must be at least 0")));
   EXPECT_THAT(ScoreNormaliser(*CardinalityFunction::Dcg(8, 0), 1, 1, 1),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("samples is 1, must be at least 2")));
+              IsInvalid(HasSubstr("samples is 1, must be at least 2")));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "core/metrics/pair_metrics.h"
 #include "gtest/gtest.h"
 #include "tests/core/aggregation/random_functions.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/core/invalid.h"
 
 namespace sortition {
 namespace {
@@ -201,23 +201,18 @@ TEST_F(SubmodularFunctionTest, CostsOfNeighboursThatChangePlaces) {
 
 TEST_F(SubmodularFunctionTest, RefusesWhatIsNoSubmodularFunction) {
   EXPECT_THAT(CardinalityFunction::Create({1, 2}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("increments[1] is 2, must be at most")));
+              IsInvalid(HasSubstr("increments[1] is 2, must be at most")));
   EXPECT_THAT(CardinalityFunction::Create({NAN}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("increments[0] is nan, must be finite")));
+              IsInvalid(HasSubstr("increments[0] is nan, must be finite")));
   EXPECT_THAT(CutFunction::Create(2, {{0, 2, 1}}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("edges[0] is from 0 to 2, must join two")));
-  EXPECT_THAT(CutFunction::Create(2, {{0, 1, -1}}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("edges[0].weight is -1, must be at least 0")));
+              IsInvalid(HasSubstr("edges[0] is from 0 to 2, must join two")));
+  EXPECT_THAT(
+      CutFunction::Create(2, {{0, 1, -1}}),
+      IsInvalid(HasSubstr("edges[0].weight is -1, must be at least 0")));
   EXPECT_THAT(CompleteOrder(std::vector<uint32_t>{1, 1}, 3),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("order[1] is 1, must not be named twice")));
+              IsInvalid(HasSubstr("order[1] is 1, must not be named twice")));
   EXPECT_THAT(ValidateOrder(std::vector<uint32_t>{1}, 2),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("order has 1 items, must have 2")));
+              IsInvalid(HasSubstr("order has 1 items, must have 2")));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sortition/model/v1/model.pb.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -73,14 +74,13 @@ TEST(FieldRangeTest, TextNamesWhatIsAllowed) {
 }
 
 TEST(FieldRangeTest, CheckInRangeNamesFieldValueAndRange) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_OK(CheckInRange("k", 3, {.min = 1, .max = 3}));
   EXPECT_THAT(CheckInRange("k", 4, {.min = 1, .max = 3}),
-              StatusIs(kInvalid, "k is 4, must be in [1, 3]"));
+              IsInvalid("k is 4, must be in [1, 3]"));
   EXPECT_THAT(CheckInRange("k", 0, {.min = 1}),
-              StatusIs(kInvalid, "k is 0, must be at least 1"));
+              IsInvalid("k is 0, must be at least 1"));
   EXPECT_THAT(CheckInRange("w", std::nan(""), {}),
-              StatusIs(kInvalid, "w is nan, must be finite"));
+              IsInvalid("w is nan, must be finite"));
 }
 
 // At most 1, whatever the field.

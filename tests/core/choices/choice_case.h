@@ -15,6 +15,8 @@
 
 namespace sortition {
 
+inline constexpr char kSalt[] = "0123456789abcdef0123456789abcdef";
+
 struct ChoiceCase {
   std::string name;
   ActionKind kind = ActionKind::kSelect;
@@ -196,7 +198,6 @@ class Choice {
 
   // Decides as servers do. Returns the arm.
   size_t Decide(const std::string& unit, const std::string& id, Draw* draw) {
-    constexpr char kSalt[] = "00112233445566778899aabbccddeeff";
     const auto arm = static_cast<size_t>(
         ArmAt(split_, SplitPlace("m", split_.salt(), unit, id)));
     const Hash128 key = DecisionKey("m", arm + 1, id, kSalt);

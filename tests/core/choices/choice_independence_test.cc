@@ -11,6 +11,7 @@
 #include "core/choices/traffic_split.h"
 #include "core/policies/linear_policy.h"
 #include "gtest/gtest.h"
+#include "tests/core/choices/choice_case.h"
 #include "tests/testing/chi_square.h"
 
 namespace sortition {
@@ -18,7 +19,6 @@ namespace {
 
 constexpr int kIds = 60000;
 constexpr size_t kBins = 3;
-constexpr char kSalt[] = "0123456789abcdef0123456789abcdef";
 
 enum Use {
   kArm,
@@ -105,6 +105,33 @@ TEST(ChoiceIndependenceTest, DecisionsOfAUnitAreDrawnIndependently) {
   const std::vector<double> ninth(kBins * kBins, 1.0 / (kBins * kBins));
   EXPECT_GT(ChiSquarePValue(draws, ninth), 1e-6);
   EXPECT_GT(ChiSquarePValue(baselines, ninth), 1e-6);
+}
+
+// The split into training and test must not depend on what was drawn: over 1e5
+// ids the correlation of independent numbers has standard deviation 1/√1e5,
+// exceeded 4 times with probability 6e-5 (fixed ids).
+TEST(SplitIndependenceTest, SplitIsIndependentOfTheAction) {
+  constexpr int kNumIds = 100000;
+  const LinearPolicy policy = LinearPolicy::Uniform(ActionKind::kSelect, false);
+  const std::vector<float> features(10, 0);
+  PolicyQuery query;
+  query.candidates = Candidates::DenseUnchecked(features, 1);
+  PolicyWorkspace workspace;
+  Draw draw;
+  double sum_xy = 0;
+  double sum_xx = 0;
+  double sum_yy = 0;
+  for (int i = 0; i < kNumIds; ++i) {
+    const std::string id = absl::StrCat("decision-", i);
+    policy.Decide(query, DecisionKey("default", 1, id), &workspace, &draw);
+    const double x = draw.action[0] - 4.5;
+    const double y = UnitInterval(StableHash(HashDomain::kSplit, {id})) - 0.5;
+    sum_xy += x * y;
+    sum_xx += x * x;
+    sum_yy += y * y;
+  }
+  EXPECT_LT(std::abs(sum_xy) / std::sqrt(sum_xx * sum_yy),
+            4 / std::sqrt(kNumIds));
 }
 
 }  // namespace

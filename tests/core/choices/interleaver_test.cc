@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/choices/interleaving_case.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/allocation_counter.h"
 #include "tests/testing/chi_square.h"
 #include "tests/testing/status_matchers.h"
@@ -111,10 +112,9 @@ TEST(InterleaverTest, MalformedOrdersAreImpossible) {
 TEST(InterleaverTest, OtherPoliciesAndMethodsAreRefusedByName) {
   const model::v1::Policy ranking = RankPolicy(0);
   const auto linear = *LinearPolicy::Create(ranking, {1});
-  EXPECT_THAT(
-      Interleaver::Create(Interleave::METHOD_UNSPECIFIED, {&linear, &ranking},
-                          {&linear, &ranking}),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("method is 0")));
+  EXPECT_THAT(Interleaver::Create(Interleave::METHOD_UNSPECIFIED,
+                                  {&linear, &ranking}, {&linear, &ranking}),
+              IsInvalid(HasSubstr("method is 0")));
   for (const auto& [policy, name] :
        std::vector<std::pair<model::v1::Policy, std::string>>{
            {HeadPolicy(), "boltzmann_ranking"},
@@ -122,9 +122,8 @@ TEST(InterleaverTest, OtherPoliciesAndMethodsAreRefusedByName) {
            {model::v1::Policy(), "uniform"}}) {
     EXPECT_THAT(Interleaver::Create(Interleave::TEAM_DRAFT, {&linear, &ranking},
                                     {&linear, &policy}),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr(absl::StrCat("policy is ", name,
-                                                ", must be plackett_luce"))));
+                IsInvalid(HasSubstr(absl::StrCat("policy is ", name,
+                                                 ", must be plackett_luce"))));
   }
 }
 

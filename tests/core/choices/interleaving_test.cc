@@ -137,7 +137,7 @@ TEST_P(InterleavingTest, OrdersAreDrawnAsOftenAsIsLogged) {
   EXPECT_GT(ChiSquarePValue(counts, probabilities), 1e-6);
 }
 
-std::string NameOf(
+std::string NameOfInterleaving(
     const testing::TestParamInfo<InterleavingTest::ParamType>& test) {
   return absl::StrCat(std::get<0>(test.param).name,
                       std::get<1>(test.param) == Interleave::TEAM_DRAFT
@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::ValuesIn(InterleavingCases()),
                      testing::Values(Interleave::TEAM_DRAFT,
                                      Interleave::PROBABILISTIC)),
-    NameOf);
+    NameOfInterleaving);
 
 }  // namespace
 }  // namespace sortition

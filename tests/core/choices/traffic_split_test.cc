@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/core/choices/choice_case.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/chi_square.h"
 #include "tests/testing/status_matchers.h"
 
@@ -13,8 +15,6 @@ namespace sortition {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr char kSalt[] = "0123456789abcdef0123456789abcdef";
 
 model::v1::Split Assigned(const std::map<uint64_t, uint32_t>& places,
                           model::v1::Split split = {}) {
@@ -72,12 +72,10 @@ TEST(TrafficSplitTest, AShareThatGrowsKeepsItsPlaces) {
 TEST(TrafficSplitTest, RefusesWhatIsNoSplit) {
   model::v1::Split split;
   EXPECT_THAT(AssignPlaces({{1, 6000}, {2, 4001}}, &split),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("10001 places of 10,000")));
+              IsInvalid(HasSubstr("10001 places of 10,000")));
   split = Assigned({{1, 10}, {2, 20}});
   split.mutable_arms(1)->mutable_ranges(0)->set_begin(5);
-  EXPECT_THAT(ValidateSplit(split), StatusIs(absl::StatusCode::kInvalidArgument,
-                                             HasSubstr("has two arms")));
+  EXPECT_THAT(ValidateSplit(split), IsInvalid(HasSubstr("has two arms")));
   split = Assigned({{1, 10}, {2, 20}});
   split.mutable_arms(1)->set_version(1);
   EXPECT_FALSE(ValidateSplit(split).ok());
@@ -88,8 +86,7 @@ TEST(TrafficSplitTest, RefusesWhatIsNoSplit) {
   EXPECT_FALSE(ValidateSplit(split).ok());
   split = Assigned({{1, 10}});
   split.clear_salt();
-  EXPECT_THAT(ValidateSplit(split), StatusIs(absl::StatusCode::kInvalidArgument,
-                                             HasSubstr("split.salt")));
+  EXPECT_THAT(ValidateSplit(split), IsInvalid(HasSubstr("split.salt")));
 }
 
 // A right one fails with probability 1e-6 (fixed ids).

@@ -12,9 +12,6 @@
 namespace sortition {
 namespace {
 
-using Items = std::vector<uint32_t>;
-using Clicks = std::vector<uint8_t>;
-
 TEST(ClickEvaluationTest, PerplexityIsThatOfTheDefinition) {
   FittedClicks fitted;
   fitted.model.kind = ClickModelKind::kCascade;

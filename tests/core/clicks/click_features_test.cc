@@ -7,6 +7,7 @@
 #include "core/clicks/click_fitter.h"
 #include "gtest/gtest.h"
 #include "tests/core/clicks/click_world.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -89,8 +90,6 @@ TEST(ClickFeaturesTest, SatisfactionIsAFunctionOfFeaturesToo) {
 // With an intercept alone, all items are one: attraction is the rate of clicks.
 TEST(ClickFeaturesTest, AnInterceptIsTheCommonRate) {
   ASSERT_OK_AND_ASSIGN(ClickSessions sessions, ClickSessions::Create(4));
-  using Items = std::vector<uint32_t>;
-  using Clicks = std::vector<uint8_t>;
   ASSERT_OK(sessions.Add(Items{0, 1, 2}, Clicks{0, 1, 0}));
   ASSERT_OK(sessions.Add(Items{3, 1, 2}, Clicks{0, 0, 0}));
   const std::vector<float> zeros(4, 0);
@@ -106,7 +105,7 @@ TEST(ClickFeaturesTest, AnInterceptIsTheCommonRate) {
 
 TEST(ClickFeaturesTest, RefusesWhatIsWrong) {
   const auto invalid = [](const std::string& text) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+    return IsInvalid(HasSubstr(text));
   };
   const std::vector<float> rows = {1, 2, 3,
                                    std::numeric_limits<float>::quiet_NaN()};

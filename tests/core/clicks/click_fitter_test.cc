@@ -8,22 +8,13 @@
 #include "core/clicks/click_evaluation.h"
 #include "gtest/gtest.h"
 #include "tests/core/clicks/click_world.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using ::testing::HasSubstr;
-using Items = std::vector<uint32_t>;
-using Clicks = std::vector<uint8_t>;
-
-ClickFitOptions OptionsFor(ClickModelKind kind) {
-  ClickFitOptions options;
-  options.kind = kind;
-  options.max_iterations = 3000;
-  if (kind == ClickModelKind::kTrustBias) options.first_offset = .3;
-  return options;
-}
 
 double SlowLogLikelihood(const FittedClicks& fitted,
                          const ClickSessions& sessions) {
@@ -326,7 +317,7 @@ TEST(ClickFitTest, PerseveranceMayBeKnown) {
 
 TEST(ClickFitTest, RefusesWhatIsWrong) {
   const auto invalid = [](const std::string& text) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+    return IsInvalid(HasSubstr(text));
   };
   ASSERT_OK_AND_ASSIGN(ClickSessions sessions, ClickSessions::Create(2));
   EXPECT_THAT(ClickFitter::Create(&sessions, {}),

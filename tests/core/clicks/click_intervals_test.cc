@@ -9,20 +9,13 @@
 #include "core/clicks/click_evaluation.h"
 #include "gtest/gtest.h"
 #include "tests/core/clicks/click_world.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using ::testing::HasSubstr;
-
-ClickFitOptions OptionsFor(ClickModelKind kind) {
-  ClickFitOptions options;
-  options.kind = kind;
-  options.max_iterations = 2000;
-  if (kind == ClickModelKind::kTrustBias) options.first_offset = .3;
-  return options;
-}
 
 double TruthOf(const ClickModel& model, const ClickParameter& parameter) {
   switch (parameter.kind) {
@@ -246,7 +239,7 @@ TEST(ClickIntervalsTest, BootstrapDependsOnItsSeedAndNotOnTheOrder) {
 
 TEST(ClickIntervalsTest, RefusesWhatIsWrong) {
   const auto invalid = [](const std::string& text) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+    return IsInvalid(HasSubstr(text));
   };
   const ClickWorld world =
       MakeClickWorld(ExampleModel(ClickModelKind::kDependentClick), 2);

@@ -6,6 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/core/clicks/click_world.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/chi_square.h"
 #include "tests/testing/status_matchers.h"
 
@@ -186,7 +187,7 @@ TEST(ClickModelEdgeTest, ExaminationOfTrustBiasIsItsLeastWhereNotStated) {
 
 TEST(ClickModelEdgeTest, CheckNamesFieldValueAndRange) {
   const auto invalid = [](const std::string& text) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+    return IsInvalid(HasSubstr(text));
   };
   ClickModel model;
   EXPECT_THAT(CheckClickModel(model), invalid("examination is empty"));

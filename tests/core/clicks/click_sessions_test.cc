@@ -3,14 +3,14 @@
 #include <limits>
 
 #include "gtest/gtest.h"
+#include "tests/core/clicks/click_world.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using ::testing::HasSubstr;
-using Items = std::vector<uint32_t>;
-using Clicks = std::vector<uint8_t>;
 
 TEST(ClickSessionsTest, GivesBackWhatWasAdded) {
   ASSERT_OK_AND_ASSIGN(ClickSessions sessions, ClickSessions::Create(9));
@@ -63,7 +63,7 @@ TEST(ClickSessionsTest, UntilFirstClickHidesWhatIsBelow) {
 
 TEST(ClickSessionsTest, RefusesWhatIsWrong) {
   const auto invalid = [](const std::string& text) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+    return IsInvalid(HasSubstr(text));
   };
   EXPECT_THAT(ClickSessions::Create(0),
               invalid("num_items is 0, must be in [1, 2147483648]"));

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -122,7 +123,7 @@ TEST(ClickUserTest, ClicksAreAFunctionOfSeedAndDecision) {
 
 TEST(ClickUserTest, RefusesWhatIsWrong) {
   const auto invalid = [](const std::string& text) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+    return IsInvalid(HasSubstr(text));
   };
   EXPECT_THAT(MakeClickUser("pbm"),
               invalid("user is \"pbm\", must be one of ultra_pbm, "));

@@ -8,10 +8,15 @@
 
 #include "core/base/check.h"
 #include "core/base/random.h"
+#include "core/clicks/click_fitter.h"
 #include "core/clicks/click_sessions.h"
 #include "core/clicks/fitted_clicks.h"
 
 namespace sortition {
+
+// The items and the clicks of one session.
+using Items = std::vector<uint32_t>;
+using Clicks = std::vector<uint8_t>;
 
 // Some model of each kind.
 inline ClickModel ExampleModel(ClickModelKind kind) {
@@ -36,6 +41,14 @@ inline ClickModel ExampleModel(ClickModelKind kind) {
       break;
   }
   return model;
+}
+
+inline ClickFitOptions OptionsFor(ClickModelKind kind) {
+  ClickFitOptions options;
+  options.kind = kind;
+  options.max_iterations = 3000;
+  if (kind == ClickModelKind::kTrustBias) options.first_offset = .3;
+  return options;
 }
 
 struct ClickWorld {

@@ -7,18 +7,17 @@
 
 #include "gtest/gtest.h"
 #include "tests/core/clicks/click_world.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using ::testing::HasSubstr;
-using Items = std::vector<uint32_t>;
-using Clicks = std::vector<uint8_t>;
 
-constexpr size_t kRanks = 4;
-constexpr double kTheta[kRanks] = {.9, .6, .5, .3};
-constexpr double kAttractions[kRanks] = {.9, .5, .3, .1};
+constexpr size_t kNumItems = 4;
+constexpr double kTheta[kNumItems] = {.9, .6, .5, .3};
+constexpr double kItemAttractions[kNumItems] = {.9, .5, .3, .1};
 
 // Four items, usually in this order; each of the pairs (0, 1), (1, 2), (2, 3),
 // one drawn per session, is swapped with probability 0.3. What is most
@@ -32,14 +31,15 @@ struct Swapped {
 Clicks ClickIndependently(const Items& items, RandomSequence* random) {
   Clicks clicks;
   for (size_t r = 0; r < items.size(); ++r) {
-    clicks.push_back(random->Uniform() < kTheta[r] * kAttractions[items[r]]);
+    clicks.push_back(random->Uniform() <
+                     kTheta[r] * kItemAttractions[items[r]]);
   }
   return clicks;
 }
 
 Swapped DrawSwapped(size_t num_sessions, uint64_t seed) {
-  Swapped drawn = {*ClickSessions::Create(kRanks),
-                   std::vector<float>(kRanks * kRanks, 0)};
+  Swapped drawn = {*ClickSessions::Create(kNumItems),
+                   std::vector<float>(kNumItems * kNumItems, 0)};
   RandomSequence random(SeedKey(seed));
   for (size_t s = 0; s < num_sessions; ++s) {
     Items items = {0, 1, 2, 3};
@@ -47,24 +47,24 @@ Swapped DrawSwapped(size_t num_sessions, uint64_t seed) {
     if (random.Uniform() < .3) std::swap(items[upper], items[upper + 1]);
     CHECK(drawn.sessions.Add(items, ClickIndependently(items, &random)).ok());
   }
-  for (size_t i = 0; i < kRanks; ++i) {
+  for (size_t i = 0; i < kNumItems; ++i) {
     double stays = 1;
     for (const size_t other : {i - 1, i + 1}) {
-      if (other >= kRanks) continue;
-      drawn.probabilities[i * kRanks + other] = .1f;
+      if (other >= kNumItems) continue;
+      drawn.probabilities[i * kNumItems + other] = .1f;
       stays -= .1;
     }
-    drawn.probabilities[i * kRanks + i] = static_cast<float>(stays);
+    drawn.probabilities[i * kNumItems + i] = static_cast<float>(stays);
   }
   return drawn;
 }
 
 // Within five standard errors, and those are small enough to tell.
 void ExpectRatios(const std::vector<PropensityRatio>& ratios, double largest) {
-  ASSERT_EQ(ratios.size(), kRanks);
+  ASSERT_EQ(ratios.size(), kNumItems);
   EXPECT_EQ(ratios[0].ratio, 1);
   EXPECT_EQ(ratios[0].log_standard_error, 0);
-  for (size_t r = 1; r < kRanks; ++r) {
+  for (size_t r = 1; r < kNumItems; ++r) {
     EXPECT_LT(std::abs(std::log(ratios[r].ratio * kTheta[0] / kTheta[r])),
               5 * ratios[r].log_standard_error)
         << r;
@@ -78,7 +78,7 @@ TEST(PropensitiesTest, HarvestFollowsTheChainOfNeighbours) {
   const Swapped drawn = DrawSwapped(20000, 1);
   ASSERT_OK_AND_ASSIGN(
       const auto ratios,
-      HarvestPropensities(drawn.sessions, {drawn.probabilities, kRanks}));
+      HarvestPropensities(drawn.sessions, {drawn.probabilities, kNumItems}));
   ExpectRatios(ratios, .2);
 }
 
@@ -86,29 +86,28 @@ TEST(PropensitiesTest, HarvestNeedsItemsThatBothRanksShow) {
   const Swapped drawn = DrawSwapped(1000, 2);
   PropensityOptions options;
   options.path = PropensityPath::kPivot;
-  EXPECT_THAT(HarvestPropensities(drawn.sessions, {drawn.probabilities, kRanks},
-                                  options),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("clicks that compare rank 3 with rank 0")));
+  EXPECT_THAT(HarvestPropensities(drawn.sessions,
+                                  {drawn.probabilities, kNumItems}, options),
+              IsInvalid(HasSubstr("clicks that compare rank 3 with rank 0")));
 }
 
 TEST(PropensitiesTest, HarvestComparesWithThePivot) {
   // All orders are equally likely.
-  ClickSessions sessions = *ClickSessions::Create(kRanks);
+  ClickSessions sessions = *ClickSessions::Create(kNumItems);
   RandomSequence random(SeedKey(3));
   for (int s = 0; s < 10000; ++s) {
     Items items = {0, 1, 2, 3};
-    for (size_t r = 0; r < kRanks; ++r) {
-      std::swap(items[r], items[r + random.Below(kRanks - r)]);
+    for (size_t r = 0; r < kNumItems; ++r) {
+      std::swap(items[r], items[r + random.Below(kNumItems - r)]);
     }
     ASSERT_OK(sessions.Add(items, ClickIndependently(items, &random)));
   }
-  const std::vector<float> probabilities(kRanks * kRanks, .25f);
+  const std::vector<float> probabilities(kNumItems * kNumItems, .25f);
   PropensityOptions options;
   options.path = PropensityPath::kPivot;
   ASSERT_OK_AND_ASSIGN(
       const auto ratios,
-      HarvestPropensities(sessions, {probabilities, kRanks}, options));
+      HarvestPropensities(sessions, {probabilities, kNumItems}, options));
   ExpectRatios(ratios, .05);
 }
 
@@ -116,20 +115,20 @@ TEST(PropensitiesTest, HarvestComparesWithThePivot) {
 // has a relative error of about sqrt(2 / 100) = 14 %, a standard error 7 %.
 TEST(PropensitiesTest, StandardErrorsAreThoseOfRepetitions) {
   constexpr int kRepetitions = 100;
-  std::vector<double> sums(kRanks), squares(kRanks), claimed(kRanks);
+  std::vector<double> sums(kNumItems), squares(kNumItems), claimed(kNumItems);
   for (int k = 0; k < kRepetitions; ++k) {
     const Swapped drawn = DrawSwapped(3000, 100 + static_cast<uint64_t>(k));
     ASSERT_OK_AND_ASSIGN(
         const auto ratios,
-        HarvestPropensities(drawn.sessions, {drawn.probabilities, kRanks}));
-    for (size_t r = 1; r < kRanks; ++r) {
+        HarvestPropensities(drawn.sessions, {drawn.probabilities, kNumItems}));
+    for (size_t r = 1; r < kNumItems; ++r) {
       const double error = std::log(ratios[r].ratio * kTheta[0] / kTheta[r]);
       sums[r] += error;
       squares[r] += error * error;
       claimed[r] += ratios[r].log_standard_error;
     }
   }
-  for (size_t r = 1; r < kRanks; ++r) {
+  for (size_t r = 1; r < kNumItems; ++r) {
     const double deviation = std::sqrt(squares[r] / kRepetitions);
     EXPECT_NEAR(claimed[r] / kRepetitions / deviation, 1, 3 * .07 + .05) << r;
     EXPECT_LT(std::abs(sums[r] / kRepetitions),
@@ -139,12 +138,12 @@ TEST(PropensitiesTest, StandardErrorsAreThoseOfRepetitions) {
 
 TEST(PropensitiesTest, PairsOfNeighboursMultiply) {
   // FairPairs: all pairs that begin at an even rank, or all at an odd one.
-  ClickSessions sessions = *ClickSessions::Create(kRanks);
+  ClickSessions sessions = *ClickSessions::Create(kNumItems);
   std::vector<RandomisedPair> pairs;
   RandomSequence random(SeedKey(4));
   for (uint32_t s = 0; s < 10000; ++s) {
     Items items = {0, 1, 2, 3};
-    for (size_t upper = random.Below(2); upper + 1 < kRanks; upper += 2) {
+    for (size_t upper = random.Below(2); upper + 1 < kNumItems; upper += 2) {
       if (random.Uniform() < .5) std::swap(items[upper], items[upper + 1]);
       pairs.push_back(
           {s, static_cast<uint16_t>(upper), static_cast<uint16_t>(upper + 1)});
@@ -158,12 +157,12 @@ TEST(PropensitiesTest, PairsOfNeighboursMultiply) {
 // Neighbours swap with probability 0.2: the order that is drawn four times as
 // often counts a quarter.
 TEST(PropensitiesTest, WeightsMakeBothOrdersCountAlike) {
-  ClickSessions sessions = *ClickSessions::Create(kRanks);
+  ClickSessions sessions = *ClickSessions::Create(kNumItems);
   std::vector<RandomisedPair> pairs;
   RandomSequence random(SeedKey(6));
   for (uint32_t s = 0; s < 20000; ++s) {
     Items items = {0, 1, 2, 3};
-    for (size_t upper = random.Below(2); upper + 1 < kRanks; upper += 2) {
+    for (size_t upper = random.Below(2); upper + 1 < kNumItems; upper += 2) {
       const bool swaps = random.Uniform() < .2;
       if (swaps) std::swap(items[upper], items[upper + 1]);
       pairs.push_back({s, static_cast<uint16_t>(upper),
@@ -180,12 +179,12 @@ TEST(PropensitiesTest, WeightsMakeBothOrdersCountAlike) {
 }
 
 TEST(PropensitiesTest, PairsWithTheTopAreCompared) {
-  ClickSessions sessions = *ClickSessions::Create(kRanks);
+  ClickSessions sessions = *ClickSessions::Create(kNumItems);
   std::vector<RandomisedPair> pairs;
   RandomSequence random(SeedKey(5));
   for (uint32_t s = 0; s < 10000; ++s) {
     Items items = {0, 1, 2, 3};
-    const auto lower = static_cast<uint16_t>(1 + random.Below(kRanks - 1));
+    const auto lower = static_cast<uint16_t>(1 + random.Below(kNumItems - 1));
     if (random.Uniform() < .5) std::swap(items[0], items[lower]);
     pairs.push_back({s, 0, lower});
     ASSERT_OK(sessions.Add(items, ClickIndependently(items, &random)));
@@ -212,7 +211,7 @@ TEST(PropensitiesTest, TwoSessionsByHand) {
 
 TEST(PropensitiesTest, RefusesWhatIsWrong) {
   const auto invalid = [](const std::string& text) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+    return IsInvalid(HasSubstr(text));
   };
   ClickSessions sessions = *ClickSessions::Create(2);
   ASSERT_OK(sessions.Add(Items{0, 1}, Clicks{1, 1}));

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/crm_risk.h"
 #include "tests/core/counterfactual/toy_policy.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -161,26 +162,24 @@ TEST(MajoriserTest, TouchesAtItsPointAndBoundsElsewhere) {
 TEST(CrmValidationTest, NamesWhatIsOutOfRange) {
   ToyPolicy policy(3, 9);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(ValidateCrm(policy, {.clip = 0.5}),
-              StatusIs(kInvalid, HasSubstr("clip is 0.5")));
+              IsInvalid(HasSubstr("clip is 0.5")));
   EXPECT_THAT(ValidateCrm(policy, {.lambda = nan}),
-              StatusIs(kInvalid, HasSubstr("lambda is nan")));
+              IsInvalid(HasSubstr("lambda is nan")));
   EXPECT_THAT(ValidateCrm(policy, {.l2 = -1}),
-              StatusIs(kInvalid, HasSubstr("l2 is -1")));
+              IsInvalid(HasSubstr("l2 is -1")));
   EXPECT_OK(ValidateCrm(policy, {}));
   for (const double loss : {0.25, -1.5, nan}) {
     policy.losses[1] = loss;
     EXPECT_THAT(ValidateCrm(policy, {}),
-                StatusIs(kInvalid, HasSubstr("loss of tuple 1")));
+                IsInvalid(HasSubstr("loss of tuple 1")));
   }
   policy.losses[1] = -1;
   policy.log_propensities[2] = 0.1;
-  EXPECT_THAT(
-      ValidateCrm(policy, {}),
-      StatusIs(kInvalid, HasSubstr("log-propensity of tuple 2 is 0.1")));
+  EXPECT_THAT(ValidateCrm(policy, {}),
+              IsInvalid(HasSubstr("log-propensity of tuple 2 is 0.1")));
   EXPECT_THAT(ValidateCrm(ToyPolicy(1, 1), {}),
-              StatusIs(kInvalid, HasSubstr("there are 1")));
+              IsInvalid(HasSubstr("there are 1")));
 }
 
 TEST(LossScalingTest, BestRewardIsMinusOneAndWorstIsZero) {

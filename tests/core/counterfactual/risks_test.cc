@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/crm_risk.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/core/invalid.h"
 
 namespace sortition {
 namespace {
@@ -20,15 +20,15 @@ using testing::HasSubstr;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct Sample {
+struct LossSample {
   std::vector<double> losses;
   std::vector<double> log_weights;
 };
 
 // Losses in [-1, 0], one of seven 0; weights from e^-3 to e^3.
-Sample RandomSample(size_t n, uint64_t seed) {
+LossSample RandomSample(size_t n, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
-  Sample sample;
+  LossSample sample;
   for (size_t i = 0; i < n; ++i) {
     sample.losses.push_back(i % 7 == 3 ? 0 : -random.Uniform());
     sample.log_weights.push_back(6 * random.Uniform() - 3);
@@ -36,7 +36,7 @@ Sample RandomSample(size_t n, uint64_t seed) {
   return sample;
 }
 
-double Value(const Risk& risk, const Sample& sample) {
+double Value(const Risk& risk, const LossSample& sample) {
   return risk.Evaluate(sample.losses, sample.log_weights, {});
 }
 
@@ -56,7 +56,7 @@ std::vector<std::unique_ptr<Risk>> AllRisks() {
 }
 
 TEST(ClippedLossesTest, AreThoseOfEachTuple) {
-  Sample sample = RandomSample(103, 9);
+  LossSample sample = RandomSample(103, 9);
   sample.log_weights[0] = -kInfinity;
   sample.log_weights[1] = 800;  // Overflows a double, but is clipped.
   sample.log_weights[2] = std::log(5);
@@ -91,7 +91,7 @@ TEST(MomentsTest, ManyAtOnceAreAsOneByOne) {
 }
 
 TEST(RisksTest, SlopesAreThoseOfCentralDifferences) {
-  const Sample sample = RandomSample(40, 1);
+  const LossSample sample = RandomSample(40, 1);
   int which = 0;
   for (const auto& risk : AllRisks()) {
     SCOPED_TRACE(which++);
@@ -105,7 +105,7 @@ TEST(RisksTest, SlopesAreThoseOfCentralDifferences) {
     // Truncation is of order step² = 1e-10, rounding 1e-16 / step = 1e-11.
     constexpr double kStep = 1e-5;
     for (size_t i = 0; i < slopes.size(); ++i) {
-      Sample above = sample, below = sample;
+      LossSample above = sample, below = sample;
       above.log_weights[i] += kStep;
       below.log_weights[i] -= kStep;
       const double difference =
@@ -117,7 +117,7 @@ TEST(RisksTest, SlopesAreThoseOfCentralDifferences) {
 
 // ρ = (1, 4), δ = (-1, -0.5), M = 2: u = (-1, -1), or (-1, -2) without M.
 TEST(RisksTest, CrmIsTheFormula) {
-  const Sample sample = {{-1, -0.5}, {0, std::log(4.0)}};
+  const LossSample sample = {{-1, -0.5}, {0, std::log(4.0)}};
   EXPECT_NEAR(Value(*CrmRisk::Create(2, 3), sample), -1, 1e-15);
   // V = 2 · 0.5² / 1, √(V/2) = 0.5.
   EXPECT_NEAR(Value(*CrmRisk::Create(kInfinity, 3), sample), -1.5 + 3 * 0.5,
@@ -126,20 +126,20 @@ TEST(RisksTest, CrmIsTheFormula) {
 
 // ρ = (1, 3), δ = (-1, 0): S = -1/4; (δ-S)ρ = (-3/4, 3/4), V = (9/8) / 16.
 TEST(RisksTest, SelfNormalisedIsTheFormula) {
-  const Sample sample = {{-1, 0}, {0, std::log(3.0)}};
+  const LossSample sample = {{-1, 0}, {0, std::log(3.0)}};
   EXPECT_NEAR(Value(*SelfNormalisedRisk::Create(2), sample),
               -0.25 + 2 * std::sqrt(9 / 8.0 / 16), 1e-15);
 }
 
 // ρ = (1, 4), δ = (-1, -0.5), λ = 0.5: -(log 1.5 + log 2) / (0.5 · 2).
 TEST(RisksTest, LogSmoothingIsTheFormula) {
-  const Sample sample = {{-1, -0.5}, {0, std::log(4.0)}};
+  const LossSample sample = {{-1, -0.5}, {0, std::log(4.0)}};
   EXPECT_NEAR(Value(*LogSmoothingRisk::Create(0.5), sample), -std::log(3.0),
               1e-15);
 }
 
 TEST(RisksTest, LogSmoothingOfSmallLambdaIsIpsFromAbove) {
-  const Sample sample = RandomSample(100, 2);
+  const LossSample sample = RandomSample(100, 2);
   const double ips = Value(*CrmRisk::Create(kInfinity, 0), sample);
   const double smoothed = Value(*LogSmoothingRisk::Create(1e-7), sample);
   EXPECT_GT(smoothed, ips);
@@ -149,8 +149,8 @@ TEST(RisksTest, LogSmoothingOfSmallLambdaIsIpsFromAbove) {
 // Shifted losses shift the self-normalised risk; IPS moves by the mean weight
 // times the shift.
 TEST(RisksTest, OnlyTheSelfNormalisedRiskShiftsWithTheLosses) {
-  const Sample sample = RandomSample(50, 3);
-  Sample shifted = sample;
+  const LossSample sample = RandomSample(50, 3);
+  LossSample shifted = sample;
   for (double& loss : shifted.losses) loss -= 0.7;
   const SelfNormalisedRisk normalised = *SelfNormalisedRisk::Create(1.5);
   std::vector<double> slopes(50), shifted_slopes(50);
@@ -166,7 +166,7 @@ TEST(RisksTest, OnlyTheSelfNormalisedRiskShiftsWithTheLosses) {
 }
 
 TEST(RisksTest, WeightsBeyondTheRangeOfDoublesDoNotOverflow) {
-  const Sample sample = {{-1, -0.5, 0}, {1e4, 1e4, -kInfinity}};
+  const LossSample sample = {{-1, -0.5, 0}, {1e4, 1e4, -kInfinity}};
   std::vector<double> slopes(3);
   EXPECT_NEAR(SelfNormalisedRisk::Create(0)->Evaluate(
                   sample.losses, sample.log_weights, slopes),
@@ -181,7 +181,7 @@ TEST(RisksTest, WeightsBeyondTheRangeOfDoublesDoNotOverflow) {
 }
 
 TEST(RisksTest, NoWeightAtAllIsNoRisk) {
-  const Sample sample = {{-1, -0.5}, {-kInfinity, -kInfinity}};
+  const LossSample sample = {{-1, -0.5}, {-kInfinity, -kInfinity}};
   for (const auto& risk : AllRisks()) {
     std::vector<double> slopes(2, 7);
     EXPECT_EQ(risk->Evaluate(sample.losses, sample.log_weights, slopes), 0);
@@ -201,7 +201,7 @@ TEST(RisksTest, LogSmoothingBoundHoldsAsOftenAsItSays) {
   RandomSequence random(SeedKey(4));
   int failures = 0;
   for (int repetition = 0; repetition < kRepetitions; ++repetition) {
-    Sample sample;
+    LossSample sample;
     for (int i = 0; i < kTuples; ++i) {
       const bool second = random.Uniform() < 0.1;
       sample.losses.push_back(second ? -0.9 : -0.2);
@@ -219,7 +219,7 @@ TEST(RisksTest, LogSmoothingBoundHoldsAsOftenAsItSays) {
 TEST(RisksTest, NamesWhatIsOutOfRange) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto invalid = [](const char* text) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
+    return IsInvalid(HasSubstr(text));
   };
   EXPECT_THAT(CrmRisk::Create(0.5, 0), invalid("clip is 0.5"));
   EXPECT_THAT(CrmRisk::Create(nan, 0), invalid("clip is nan"));

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/crm_risk.h"
 #include "tests/core/counterfactual/toy_policy.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/central_differences.h"
 #include "tests/testing/status_matchers.h"
 
@@ -86,16 +87,15 @@ TEST(TermObjectiveTest, BlocksChangeNothing) {
 }
 
 TEST(TermObjectiveTest, NamesWhatIsOutOfRange) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   ToyPolicy policy(5, 3), one(1, 3);
   EXPECT_THAT(WeightedTerms::Create(&one, ClippedTerm(1), nullptr),
-              StatusIs(kInvalid, HasSubstr("there are 1, must be at least 2")));
+              IsInvalid(HasSubstr("there are 1, must be at least 2")));
   ASSERT_OK_AND_ASSIGN(WeightedTerms terms,
                        WeightedTerms::Create(&policy, ClippedTerm(1), nullptr));
   EXPECT_THAT(TermObjective::Create(&terms, -1, 0),
-              StatusIs(kInvalid, HasSubstr("lambda is -1")));
+              IsInvalid(HasSubstr("lambda is -1")));
   EXPECT_THAT(TermObjective::Create(&terms, 0, std::nan("")),
-              StatusIs(kInvalid, HasSubstr("l2 is nan")));
+              IsInvalid(HasSubstr("l2 is nan")));
 }
 
 // With all weights 1 the objective at λ* is mean + λ* √(V/n) = 0.

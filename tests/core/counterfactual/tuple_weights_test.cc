@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/crm_risk.h"
 #include "tests/core/counterfactual/toy_policy.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/central_differences.h"
 #include "tests/testing/status_matchers.h"
 
@@ -36,7 +37,7 @@ struct Pair {
   ToyPolicy copies;
 };
 
-std::vector<std::unique_ptr<Risk>> AllRisks() {
+std::vector<std::unique_ptr<Risk>> RisksOfTuples() {
   std::vector<std::unique_ptr<Risk>> risks;
   risks.push_back(std::make_unique<CrmRisk>(*CrmRisk::Create(HUGE_VAL, 0)));
   risks.push_back(std::make_unique<CrmRisk>(*CrmRisk::Create(2, 3)));
@@ -77,7 +78,7 @@ TEST(TupleWeightsTest, MomentsAreThoseOfCopies) {
 }
 
 TEST(TupleWeightsTest, RisksAreThoseOfCopies) {
-  for (const auto& risk : AllRisks()) {
+  for (const auto& risk : RisksOfTuples()) {
     Pair pair(1);
     ASSERT_OK_AND_ASSIGN(
         const auto one, RiskObjective::Create(&pair.weighted, risk.get(), 0.1));
@@ -109,7 +110,7 @@ TEST(TupleWeightsTest, TermsAreThoseOfCopies) {
 
 // Weights need not be integers: the gradient is that of the weighted value.
 TEST(TupleWeightsTest, GradientsAreExactForAnyWeights) {
-  for (const auto& risk : AllRisks()) {
+  for (const auto& risk : RisksOfTuples()) {
     ToyPolicy policy(50, 3);
     RandomSequence random(SeedKey(4));
     for (double& weight : policy.weights) weight = 0.05 + random.Uniform();
@@ -155,17 +156,16 @@ TEST(TupleWeightsTest, EstimatesAreThoseOfCopies) {
 }
 
 TEST(TupleWeightsTest, WeightsThatAreNotPositiveOrTooFewAreErrors) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
     ToyPolicy policy(5, 6);
     policy.weights[3] = bad;
     EXPECT_THAT(ValidateCrm(policy, {}),
-                StatusIs(kInvalid, HasSubstr("weight of tuple 3 is")));
+                IsInvalid(HasSubstr("weight of tuple 3 is")));
   }
   ToyPolicy policy(5, 6);
   policy.weights.assign(5, 0.2);
   EXPECT_THAT(ValidateCrm(policy, {}),
-              StatusIs(kInvalid, HasSubstr("add up to 1, must be at least 2")));
+              IsInvalid(HasSubstr("add up to 1, must be at least 2")));
   // Two units of 47 decisions: 94 times 1/47 is not quite 2.
   ToyPolicy two_units(94, 6);
   two_units.weights.assign(94, 1.0 / 47);

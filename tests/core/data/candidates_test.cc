@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -77,21 +77,19 @@ TEST(CandidatesTest, SparseMayHaveEmptyRows) {
 
 TEST(CandidatesTest, DenseNamesWhatIsWrong) {
   EXPECT_THAT(Candidates::Dense(Floats{1}, 0),
-              StatusIs(kInvalid, "num_features is 0, must be at least 1"));
+              IsInvalid("num_features is 0, must be at least 1"));
   EXPECT_THAT(Candidates::Dense(Floats{}, 3),
-              StatusIs(kInvalid, HasSubstr("features has 0 values")));
+              IsInvalid(HasSubstr("features has 0 values")));
   EXPECT_THAT(Candidates::Dense(Floats{1, 2, 3, 4}, 3),
-              StatusIs(kInvalid,
-                       "features has 4 values, must be a positive multiple of "
-                       "num_features = 3"));
+              IsInvalid("features has 4 values, must be a positive multiple of "
+                        "num_features = 3"));
   Floats values(20, 1);
   values[17] = kNan;
-  EXPECT_THAT(
-      Candidates::Dense(values, 5),
-      StatusIs(kInvalid, "features (row 3, column 2) is nan, must be finite"));
+  EXPECT_THAT(Candidates::Dense(values, 5),
+              IsInvalid("features (row 3, column 2) is nan, must be finite"));
   values[17] = -kInfinity;
   EXPECT_THAT(Candidates::Dense(values, 5),
-              StatusIs(kInvalid, HasSubstr("is -inf, must be finite")));
+              IsInvalid(HasSubstr("is -inf, must be finite")));
 }
 
 // The check takes several values at once, with some left over.
@@ -101,9 +99,9 @@ TEST(CandidatesTest, FindsWhatIsNotFiniteAtEveryPlace) {
       Floats values(37, std::numeric_limits<float>::max());
       EXPECT_OK(Candidates::Dense(values, 37));
       values[i] = bad;
-      EXPECT_THAT(Candidates::Dense(values, 37),
-                  StatusIs(kInvalid, HasSubstr(absl::StrCat("(row 0, column ",
-                                                            i, ") is"))));
+      EXPECT_THAT(
+          Candidates::Dense(values, 37),
+          IsInvalid(HasSubstr(absl::StrCat("(row 0, column ", i, ") is"))));
     }
   }
 }
@@ -115,31 +113,29 @@ TEST(CandidatesTest, SparseNamesWhatIsWrong) {
   };
   EXPECT_OK(status({0, 1, 3}, {4, 0, 4}, {1, 2, 3}, 5));
   EXPECT_THAT(status({0, 1}, {0}, {1}, 0),
-              StatusIs(kInvalid, HasSubstr("num_features is 0")));
+              IsInvalid(HasSubstr("num_features is 0")));
   EXPECT_THAT(status({0}, {}, {}, 5),
-              StatusIs(kInvalid, HasSubstr("row_offsets has 1 entries")));
+              IsInvalid(HasSubstr("row_offsets has 1 entries")));
   EXPECT_THAT(status({}, {}, {}, 5),
-              StatusIs(kInvalid, HasSubstr("row_offsets has 0 entries")));
+              IsInvalid(HasSubstr("row_offsets has 0 entries")));
   EXPECT_THAT(status({1, 1}, {0}, {1}, 5),
-              StatusIs(kInvalid, "row_offsets[0] is 1, must be 0"));
+              IsInvalid("row_offsets[0] is 1, must be 0"));
   EXPECT_THAT(status({0, 2, 1}, {0}, {1}, 5),
-              StatusIs(kInvalid, HasSubstr("row_offsets[2] is 1, must be at "
-                                           "least 2")));
+              IsInvalid(HasSubstr("row_offsets[2] is 1, must be at "
+                                  "least 2")));
   EXPECT_THAT(status({0, 2}, {0}, {1}, 5),
-              StatusIs(kInvalid, HasSubstr("row_offsets[1] is 2, must be 1")));
+              IsInvalid(HasSubstr("row_offsets[1] is 2, must be 1")));
   EXPECT_THAT(status({0, 1}, {0}, {1, 2}, 5),
-              StatusIs(kInvalid, HasSubstr("features has 2 values, must have "
-                                           "1")));
+              IsInvalid(HasSubstr("features has 2 values, must have "
+                                  "1")));
   EXPECT_THAT(status({0, 1}, {5}, {1}, 5),
-              StatusIs(kInvalid,
-                       "columns[0] (row 0) is 5, must be below "
-                       "num_features = 5"));
+              IsInvalid("columns[0] (row 0) is 5, must be below "
+                        "num_features = 5"));
   EXPECT_THAT(status({0, 1, 3}, {4, 2, 2}, {1, 2, 3}, 5),
-              StatusIs(kInvalid, HasSubstr("columns[2] (row 1) is 2, must be "
-                                           "above 2")));
-  EXPECT_THAT(
-      status({0, 1, 3}, {4, 1, 2}, {1, 2, kInfinity}, 5),
-      StatusIs(kInvalid, "features (row 1, column 2) is inf, must be finite"));
+              IsInvalid(HasSubstr("columns[2] (row 1) is 2, must be "
+                                  "above 2")));
+  EXPECT_THAT(status({0, 1, 3}, {4, 1, 2}, {1, 2, kInfinity}, 5),
+              IsInvalid("features (row 1, column 2) is inf, must be finite"));
 }
 
 // The bits of a score belong to what is logged: dense, sparse, one row or all

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -11,8 +12,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 using Floats = std::vector<float>;
 
@@ -48,18 +47,17 @@ TEST(MultiVectorTest, AnItemOfZerosHasEmptyRows) {
 }
 
 TEST(MultiVectorTest, NamesWhatIsWrong) {
-  EXPECT_THAT(
-      MultiVectorFeatures(Floats{1}, 0),
-      StatusIs(kInvalid, HasSubstr("num_classes is 0, must be within [1, "
-                                   "2147483647]")));
+  EXPECT_THAT(MultiVectorFeatures(Floats{1}, 0),
+              IsInvalid(HasSubstr("num_classes is 0, must be within [1, "
+                                  "2147483647]")));
   EXPECT_THAT(MultiVectorFeatures(Floats{}, 2),
-              StatusIs(kInvalid, HasSubstr("num_features is 0")));
-  EXPECT_THAT(MultiVectorFeatures(Floats{1, kNan}, 2),
-              StatusIs(kInvalid, HasSubstr("column 1) is nan")));
+              IsInvalid(HasSubstr("num_features is 0")));
+  EXPECT_THAT(MultiVectorFeatures(Floats{1, NAN}, 2),
+              IsInvalid(HasSubstr("column 1) is nan")));
   EXPECT_THAT(MultiVectorFeatures(Floats{0, 0, 0}, 2'000'000'000),
-              StatusIs(kInvalid, HasSubstr("num_features of all classes are "
-                                           "6000000000, must be at most "
-                                           "4294967295")));
+              IsInvalid(HasSubstr("num_features of all classes are "
+                                  "6000000000, must be at most "
+                                  "4294967295")));
 }
 
 // Four documents over three words: counts (2, 1, 0) of class 0, (1, 0, 0) of
@@ -72,7 +70,7 @@ struct Documents {
   Candidates view() const { return Candidates::DenseUnchecked(counts, 3); }
 };
 
-TEST(TfIdfTest, CountsDocumentsOfOtherClasses) {
+TEST(LabelTfIdfTest, CountsDocumentsOfOtherClasses) {
   const Documents documents;
   ASSERT_OK_AND_ASSIGN(const TfIdf map,
                        TfIdf::Fit(documents.view(), documents.classes, 3));
@@ -92,7 +90,7 @@ TEST(TfIdfTest, CountsDocumentsOfOtherClasses) {
 
 // Term frequency 3 of word 0 and 1 of word 2: the rows are
 // (3 log 4, ., log 8), (3 log 4/3, ., log 8), (3 log 2, ., log 8).
-TEST(TfIdfTest, MultipliesByTermFrequency) {
+TEST(LabelTfIdfTest, MultipliesByTermFrequency) {
   const Documents documents;
   ASSERT_OK_AND_ASSIGN(const TfIdf map,
                        TfIdf::Fit(documents.view(), documents.classes, 3));
@@ -118,7 +116,7 @@ TEST(TfIdfTest, MultipliesByTermFrequency) {
 // A word that occurs in every document except those of the class, n = m, has
 // weight 0 and no place in the row. A word that occurs only in the class counts
 // as half a document: log(2 m).
-TEST(TfIdfTest, CountsOfNoneAndAll) {
+TEST(LabelTfIdfTest, CountsOfNoneAndAll) {
   const Floats counts = {1, 0, 0, 1, 0, 1};
   const std::vector<uint32_t> classes = {0, 1, 1};
   ASSERT_OK_AND_ASSIGN(
@@ -139,7 +137,7 @@ TEST(TfIdfTest, CountsOfNoneAndAll) {
 }
 
 // Explicit zeros count as little as missing ones.
-TEST(TfIdfTest, SparseDocumentsAreAsDenseOnes) {
+TEST(LabelTfIdfTest, SparseDocumentsAreAsDenseOnes) {
   const Documents documents;
   const std::vector<uint32_t> row_offsets = {0, 3, 4, 5, 6};
   const std::vector<uint32_t> columns = {0, 1, 2, 0, 1, 0};
@@ -157,7 +155,7 @@ TEST(TfIdfTest, SparseDocumentsAreAsDenseOnes) {
   }
 }
 
-TEST(TfIdfTest, NamesWhatIsWrong) {
+TEST(LabelTfIdfTest, NamesWhatIsWrong) {
   const Documents documents;
   const auto fit = [](const Floats& counts, std::vector<uint32_t> classes,
                       uint32_t num_classes) {
@@ -165,22 +163,22 @@ TEST(TfIdfTest, NamesWhatIsWrong) {
                       num_classes);
   };
   EXPECT_THAT(fit(documents.counts, {0, 1, 2}, 3),
-              StatusIs(kInvalid, HasSubstr("3 classes, must be 4, one per")));
-  EXPECT_THAT(TfIdf::Fit({}, {}, 3), StatusIs(kInvalid, HasSubstr("not 0")));
+              IsInvalid(HasSubstr("3 classes, must be 4, one per")));
+  EXPECT_THAT(TfIdf::Fit({}, {}, 3), IsInvalid(HasSubstr("not 0")));
   EXPECT_THAT(fit(documents.counts, documents.classes, 2),
-              StatusIs(kInvalid, HasSubstr("classes[3] is 2, must be below "
-                                           "num_classes = 2")));
+              IsInvalid(HasSubstr("classes[3] is 2, must be below "
+                                  "num_classes = 2")));
   EXPECT_THAT(fit({1, 1, 1, 0, -1, 0}, {0, 1}, 2),
-              StatusIs(kInvalid, HasSubstr("word 1 in document 1 is -1, must "
-                                           "be within [0, ")));
+              IsInvalid(HasSubstr("word 1 in document 1 is -1, must "
+                                  "be within [0, ")));
   ASSERT_OK_AND_ASSIGN(const TfIdf map,
                        TfIdf::Fit(documents.view(), documents.classes, 3));
   EXPECT_THAT(map.Map(Floats{1, 1}),
-              StatusIs(kInvalid, HasSubstr("2 word counts, must be 3")));
-  EXPECT_THAT(map.Map(Floats{1, kNan, 1}),
-              StatusIs(kInvalid, HasSubstr("count of word 1")));
+              IsInvalid(HasSubstr("2 word counts, must be 3")));
+  EXPECT_THAT(map.Map(Floats{1, NAN, 1}),
+              IsInvalid(HasSubstr("count of word 1")));
   EXPECT_THAT(map.Map(Floats{1, 1e35F, 1}),
-              StatusIs(kInvalid, HasSubstr("count of word 1")));
+              IsInvalid(HasSubstr("count of word 1")));
 }
 
 }  // namespace

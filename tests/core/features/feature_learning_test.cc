@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tests/core/features/feature_cases.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -15,7 +16,6 @@ namespace {
 using sortition::v1::Columns;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 constexpr char kSpec[] =
     "schema { column { name: 'price' type: NUMBER } "
@@ -78,11 +78,11 @@ TEST(FeatureLearningTest, FillsInDefaults) {
 
 TEST(FeatureLearningTest, RefusesNoQueriesAndPassesErrorsOn) {
   EXPECT_THAT(Learn(ParseSpec(kSpec), {}),
-              StatusIs(kInvalid, HasSubstr("there are 0 queries")));
+              IsInvalid(HasSubstr("there are 0 queries")));
   Columns bad = Query(1);
   bad.mutable_candidate()->RemoveLast();
   EXPECT_THAT(Learn(ParseSpec(kSpec), {Query(0), bad}),
-              StatusIs(kInvalid, HasSubstr("column 'color' is absent")));
+              IsInvalid(HasSubstr("column 'color' is absent")));
   const auto fails = [](QueryVisitor) {
     return absl::DataLossError("the disk is gone");
   };

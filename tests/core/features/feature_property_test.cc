@@ -10,6 +10,7 @@
 #include "core/base/random.h"
 #include "core/features/feature_transform.h"
 #include "tests/core/features/feature_cases.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -19,7 +20,7 @@ using sortition::v1::Column;
 using sortition::v1::Columns;
 using ::testing::HasSubstr;
 
-constexpr char kSpec[] = R"(
+constexpr char kSpecOfAllTypes[] = R"(
 schema {
   column { name: 'price' type: NUMBER }
   column { name: 'color' type: CATEGORY missing: true }
@@ -200,7 +201,7 @@ FeatureTransform LearnedTransform() {
   RandomRequests requests(1);
   std::vector<Columns> training;
   for (int i = 0; i < 200; ++i) training.push_back(requests.Next());
-  auto features = Learn(ParseSpec(kSpec), training);
+  auto features = Learn(ParseSpec(kSpecOfAllTypes), training);
   EXPECT_OK(features);
   // Through bytes, as a model file.
   model::v1::Features loaded;
@@ -238,7 +239,7 @@ TEST(FeaturePropertyTest, SameBitsWhateverTheScratchAndTheOrderOfColumns) {
 TEST(FeaturePropertyTest, SameBitsFromTheSameDeclarationInAnotherOrder) {
   // The schema's order of columns counts for nothing: neither for its hash nor
   // for features.
-  model::v1::FeatureSpec reversed = ParseSpec(kSpec);
+  model::v1::FeatureSpec reversed = ParseSpec(kSpecOfAllTypes);
   auto* const list = reversed.mutable_schema()->mutable_column();
   std::reverse(list->pointer_begin(), list->pointer_end());
   RandomRequests requests(1);
@@ -270,8 +271,7 @@ TEST(FeaturePropertyTest, ARenamedColumnIsRefused) {
     column->set_name(absl::StrCat(name, "_"));
     EXPECT_THAT(
         transform.Apply(columns, &scratch, &matrix),
-        StatusIs(absl::StatusCode::kInvalidArgument,
-                 HasSubstr(absl::StrCat("is '", name, "_', must be one of"))));
+        IsInvalid(HasSubstr(absl::StrCat("is '", name, "_', must be one of"))));
     column->set_name(name == "price" ? "age" : "price");  // A permuted one.
     EXPECT_FALSE(transform.Apply(columns, &scratch, &matrix).ok());
   }

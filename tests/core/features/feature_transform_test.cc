@@ -10,6 +10,7 @@
 #include "core/features/text/murmur3.h"
 #include "core/features/text/word_splitter.h"
 #include "tests/core/features/feature_cases.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -20,7 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using Row = std::vector<float>;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // What `spec` makes of `columns` after it learned from them alone.
 class Fit {
@@ -130,7 +130,7 @@ TEST(VocabularyTest, TheMostFrequentValuesComeFirst) {
   EXPECT_EQ(fit.rows[3], (Row{0, 0, 1, 0, 1, 0}));
 }
 
-TEST(HashTest, StandsWhereVowpalWabbitPutsIt) {
+TEST(HashedFeaturesTest, StandsWhereVowpalWabbitPutsIt) {
   const Fit fit(absl::StrCat(kColors,
                              "transform { hash { column: 'color' bits: 10 } } "
                              "transform { hash { column: 'tags' bits: 10 } }"),
@@ -302,7 +302,7 @@ TEST(TextPairTest, EmbeddingsCompareSumsOfVectors) {
   const Fit fit(spec, columns, vectors);
   EXPECT_THAT(fit.rows, ElementsAre(Row{0.6f}, Row{0}, Row{0}));
   EXPECT_THAT(Learn(ParseSpec(spec), {columns}),
-              StatusIs(kInvalid, HasSubstr("word_vectors is empty")));
+              IsInvalid(HasSubstr("word_vectors is empty")));
 }
 
 TEST(FeatureTransformTest, CutsWhatIsTooLargeForAFloat) {
@@ -326,7 +326,7 @@ TEST(FeatureTransformTest, RefusesASchemaThatIsNotItsOwn) {
   model::v1::Features other = fit.message;
   other.mutable_spec()->mutable_schema()->mutable_column(0)->set_missing(true);
   EXPECT_THAT(FeatureTransform::Create(other),
-              StatusIs(kInvalid, HasSubstr("that of the schema")));
+              IsInvalid(HasSubstr("that of the schema")));
 }
 
 TEST(FeatureTransformTest, RefusesMoreStepsThanItHasTimeFor) {
@@ -349,7 +349,7 @@ TEST(FeatureTransformTest, RefusesMoreStepsThanItHasTimeFor) {
   FeatureScratch scratch;
   FeatureMatrix matrix;
   EXPECT_THAT(fit.transform->Apply(columns, &scratch, &matrix),
-              StatusIs(kInvalid, HasSubstr("columns take 69120000 steps")));
+              IsInvalid(HasSubstr("columns take 69120000 steps")));
 }
 
 TEST(DescribeTest, ShowsSchemaStatisticsAndNames) {

@@ -5,13 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/core/features/feature_cases.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 constexpr char kSchema[] =
     "schema { column { name: 'n' type: NUMBER } "
@@ -104,7 +104,7 @@ TEST(SpecTest, RefusesDeclarationsWithoutMeaning) {
   for (const Case& each : cases) {
     EXPECT_THAT(
         Learn(ParseSpec(absl::StrCat(kSchema, each.transforms)), {OneQuery()}),
-        StatusIs(kInvalid, HasSubstr(each.error)))
+        IsInvalid(HasSubstr(each.error)))
         << each.transforms;
   }
 }
@@ -177,7 +177,7 @@ TEST(SpecTest, RefusesLearnedValuesThatDoNotFit) {
     model::v1::Features bad = good;
     each.damage(bad.mutable_learned());
     EXPECT_THAT(FeatureTransform::Create(bad),
-                StatusIs(kInvalid, HasSubstr(each.error)));
+                IsInvalid(HasSubstr(each.error)));
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
 using sortition::v1::Columns;
 using ::testing::ElementsAre;
 
-constexpr char kSchema[] =
+constexpr char kTextSchema[] =
     "schema { column { name: 't' type: TEXT missing: true } "
     "         column { name: 'q' type: TEXT scope: QUERY } } ";
 
@@ -49,7 +49,7 @@ class TfIdfTest : public ::testing::Test {
     const std::vector<std::vector<float>> none(columns.num_candidates(),
                                                std::vector<float>(65536));
     auto learned =
-        Learn(ParseSpec(absl::StrCat(kSchema, transform)), Training());
+        Learn(ParseSpec(absl::StrCat(kTextSchema, transform)), Training());
     EXPECT_OK(learned);
     if (!learned.ok()) return none;
     features_ = *learned;

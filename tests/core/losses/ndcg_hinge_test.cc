@@ -13,15 +13,15 @@ namespace {
 
 using Order = std::vector<uint32_t>;
 
-struct Query {
+struct CutQuery {
   std::vector<double> scores;
   std::vector<double> gains;
   size_t cutoff;
 };
 
-Query RandomQuery(std::mt19937_64* random) {
+CutQuery RandomCutQuery(std::mt19937_64* random) {
   std::normal_distribution<double> normal(0, std::exp2((*random)() % 6) / 16);
-  Query query;
+  CutQuery query;
   const size_t n = 1 + (*random)() % 7;
   const uint64_t levels = 1 + (*random)() % 4;
   const bool ties = (*random)() % 2 == 0;
@@ -36,7 +36,7 @@ Query RandomQuery(std::mt19937_64* random) {
 
 // The definitions of sec. 17.4, whose rank numbers rise.
 struct Definition {
-  const Query& query;
+  const CutQuery& query;
   size_t n = query.scores.size();
   Order own = OwnOrder();
   double ideal = Gain(own);
@@ -88,7 +88,7 @@ TEST(NdcgHingeTest, EqualsEnumeration) {
   std::mt19937_64 random(1);
   NdcgHinge hinge;
   for (int repeat = 0; repeat < 10000; ++repeat) {
-    const Query query = RandomQuery(&random);
+    const CutQuery query = RandomCutQuery(&random);
     const Definition definition = {query};
     std::vector<double> slopes(query.scores.size());
     const NdcgHinge::Answer answer =
@@ -163,7 +163,7 @@ TEST(NdcgHingeTest, ManyLevelsEqualAssigningFromNothing) {
       }
       std::vector<double> slopes(kItems);
       const double value = hinge.Evaluate(scores, gains, 0, slopes).value;
-      const Query query = {scores, gains, 0};
+      const CutQuery query = {scores, gains, 0};
       const Definition definition = {query};
       const double least = assignment.Solve(
           kItems,
@@ -189,7 +189,7 @@ TEST(NdcgHingeTest, SlopesAreDerivatives) {
   std::mt19937_64 random(3);
   NdcgHinge hinge;
   for (int repeat = 0; repeat < 200; ++repeat) {
-    const Query query = RandomQuery(&random);
+    const CutQuery query = RandomCutQuery(&random);
     const size_t n = query.scores.size();
     std::vector<double> slopes(n);
     std::vector<double> unused(n);

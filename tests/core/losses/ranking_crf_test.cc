@@ -11,8 +11,6 @@
 namespace sortition {
 namespace {
 
-using Order = std::vector<size_t>;
-
 constexpr CrfObjective::Kind kKinds[] = {
     CrfObjective::kMaximumLikelihood, CrfObjective::kLossAugmented,
     CrfObjective::kLossScaled, CrfObjective::kExpectedLoss,
@@ -28,7 +26,7 @@ struct Enumeration {
 
   Enumeration(const std::vector<double>& scores,
               const std::vector<double>& gains) {
-    Order order(scores.size());
+    std::vector<size_t> order(scores.size());
     std::iota(order.begin(), order.end(), 0);
     std::vector<double> best = gains;
     std::sort(best.begin(), best.end(), std::greater<>());
@@ -98,14 +96,14 @@ struct Enumeration {
   }
 };
 
-struct Query {
+struct GradedQuery {
   std::vector<double> scores;
   std::vector<double> gains;
 };
 
-Query RandomQuery(std::mt19937_64* random, size_t max_items) {
+GradedQuery RandomGradedQuery(std::mt19937_64* random, size_t max_items) {
   std::normal_distribution<double> normal(0, 2);
-  Query query;
+  GradedQuery query;
   const size_t n = 1 + (*random)() % max_items;
   for (size_t i = 0; i < n; ++i) {
     query.scores.push_back((*random)() % 5 == 0 ? 1 : normal(*random));
@@ -118,7 +116,7 @@ TEST(RankingCrfTest, EqualsEnumeration) {
   std::mt19937_64 random(1);
   RankingCrf crf;
   for (int repeat = 0; repeat < 500; ++repeat) {
-    const Query query = RandomQuery(&random, 6);
+    const GradedQuery query = RandomGradedQuery(&random, 6);
     const Enumeration enumeration(query.scores, query.gains);
     std::vector<double> gradient(query.scores.size());
     for (const CrfObjective::Kind kind : kKinds) {
@@ -140,7 +138,7 @@ TEST(RankingCrfTest, GradientsAreDerivatives) {
   std::mt19937_64 random(2);
   RankingCrf crf;
   for (int repeat = 0; repeat < 100; ++repeat) {
-    const Query query = RandomQuery(&random, 7);
+    const GradedQuery query = RandomGradedQuery(&random, 7);
     const size_t n = query.scores.size();
     std::vector<double> gradient(n);
     std::vector<double> unused(n);
@@ -178,7 +176,7 @@ TEST(RankingCrfTest, UpperBoundsAreUpperBounds) {
   std::mt19937_64 random(3);
   RankingCrf crf;
   for (int repeat = 0; repeat < 1000; ++repeat) {
-    const Query query = RandomQuery(&random, 5);
+    const GradedQuery query = RandomGradedQuery(&random, 5);
     std::vector<double> gradient(query.scores.size());
     const Enumeration enumeration(query.scores, query.gains);
     const size_t predicted = static_cast<size_t>(
@@ -196,7 +194,7 @@ TEST(RankingCrfTest, LikelihoodIsTheLimitOfTheDivergence) {
   std::mt19937_64 random(4);
   RankingCrf crf;
   for (int repeat = 0; repeat < 50; ++repeat) {
-    const Query query = RandomQuery(&random, 5);
+    const GradedQuery query = RandomGradedQuery(&random, 5);
     std::vector<double> likelihood(query.scores.size());
     std::vector<double> divergence(query.scores.size());
     crf.Evaluate(query.scores, query.gains, {}, likelihood);

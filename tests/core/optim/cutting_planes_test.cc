@@ -4,18 +4,17 @@
 
 #include "core/base/random.h"
 #include "gtest/gtest.h"
+#include "tests/core/optim/vector1.h"
 
 namespace sortition {
 namespace {
-
-Eigen::VectorXd One(double x) { return Eigen::VectorXd::Constant(1, x); }
 
 // R(x) = |x - 1| from both of its planes: λ/2 x² + R is least at 1/λ, or at the
 // kink if that is nearer.
 TEST(CuttingPlanesTest, AllPlanesOfARoofGiveTheMinimum) {
   CuttingPlanes planes(1, 4);
-  planes.Add(-1, One(1));
-  planes.Add(1, One(-1));
+  planes.Add(-1, Vector1(1));
+  planes.Add(1, Vector1(-1));
   const auto at_kink = planes.Maximise(0.5, 1e-14);
   EXPECT_NEAR(at_kink.value, 0.25, 1e-12);
   EXPECT_NEAR(at_kink.point[0], 1, 1e-12);
@@ -27,10 +26,10 @@ TEST(CuttingPlanesTest, AllPlanesOfARoofGiveTheMinimum) {
 TEST(CuttingPlanesTest, ForgetsTheOldestAndKnowsNothingAtFirst) {
   CuttingPlanes planes(1, 2);
   EXPECT_EQ(planes.Maximise(1, 1e-9).value, -HUGE_VAL);
-  planes.Add(100, One(0));
-  planes.Add(-1, One(1));
+  planes.Add(100, Vector1(0));
+  planes.Add(-1, Vector1(1));
   EXPECT_NEAR(planes.Maximise(1, 1e-9).value, 100, 1e-12);
-  planes.Add(1, One(-1));
+  planes.Add(1, Vector1(-1));
   EXPECT_NEAR(planes.Maximise(1, 1e-14).value, 0.5, 1e-12);
 }
 

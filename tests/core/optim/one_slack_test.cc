@@ -5,18 +5,17 @@
 
 #include "core/base/random.h"
 #include "gtest/gtest.h"
+#include "tests/core/optim/vector1.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
-config::v1::OneSlackOptions Options(double gap) {
+config::v1::OneSlackOptions GapOptions(double gap) {
   config::v1::OneSlackOptions options;
   options.set_gap_tolerance(gap);
   return options;
 }
-
-Eigen::VectorXd One(double x) { return Eigen::VectorXd::Constant(1, x); }
 
 // R(w) = max_t (offset_t + slope_t·w), rows of planes that are all known.
 struct Planes {
@@ -49,7 +48,7 @@ Planes RandomPlanes(RandomSequence& random, Eigen::Index count,
 TEST(OneSlackTest, FindsTheMinimumOfAHinge) {
   const Planes hinge{Eigen::Vector2d(0, 1), Eigen::Vector2d(0, -1)};
   for (const double lambda : {0.01, 0.5, 1.0, 4.0, 100.0}) {
-    OneSlackSolver solver(hinge.Oracle(), 1, Options(1e-9));
+    OneSlackSolver solver(hinge.Oracle(), 1, GapOptions(1e-9));
     const auto result = solver.Minimise(lambda, {});
     ASSERT_TRUE(result.ok()) << result.status();
     const double w = std::min(1.0, 1 / lambda);
@@ -71,7 +70,7 @@ TEST(OneSlackTest, AgreesWithTheWholeQuadraticProgram) {
       whole.Add(planes.offsets[t], planes.slopes.row(t));
     }
     const auto exact = whole.Maximise(lambda, 1e-12, 1000000);
-    OneSlackSolver solver(planes.Oracle(), 6, Options(1e-6));
+    OneSlackSolver solver(planes.Oracle(), 6, GapOptions(1e-6));
     const auto result = solver.Minimise(lambda, {});
     ASSERT_TRUE(result.ok()) << result.status();
     ASSERT_EQ(result->termination, OneSlackTermination::kGap) << trial;
@@ -92,10 +91,10 @@ TEST(OneSlackTest, AgreesWithTheWholeQuadraticProgram) {
 TEST(OneSlackTest, BoundsHoldWhereverItStops) {
   RandomSequence random(SeedKey(2));
   const Planes planes = RandomPlanes(random, 60, 8);
-  OneSlackSolver exact(planes.Oracle(), 8, Options(1e-9));
+  OneSlackSolver exact(planes.Oracle(), 8, GapOptions(1e-9));
   const double minimum = exact.Minimise(0.1, {})->objective;
   for (uint32_t iterations = 1; iterations < 30; ++iterations) {
-    auto options = Options(1e-9);
+    auto options = GapOptions(1e-9);
     options.set_max_iterations(iterations);
     OneSlackSolver solver(planes.Oracle(), 8, options);
     const auto result = solver.Minimise(0.1, {});
@@ -114,7 +113,7 @@ TEST(OneSlackTest, BoundsHoldWhereverItStops) {
 TEST(OneSlackTest, BoundsHoldForAnOracleThatApproximates) {
   RandomSequence random(SeedKey(3));
   const Planes planes = RandomPlanes(random, 60, 8);
-  OneSlackSolver exact(planes.Oracle(), 8, Options(1e-9));
+  OneSlackSolver exact(planes.Oracle(), 8, GapOptions(1e-9));
   const double minimum = exact.Minimise(0.1, {})->objective;
   RandomSequence noise(SeedKey(4));
   const RiskOracle rough = [&](const Eigen::VectorXd& w, double tolerance,
@@ -124,7 +123,7 @@ TEST(OneSlackTest, BoundsHoldForAnOracleThatApproximates) {
     plane->offset -= 0.01 * noise.Uniform();
     return status;
   };
-  OneSlackSolver solver(rough, 8, Options(1e-4));
+  OneSlackSolver solver(rough, 8, GapOptions(1e-4));
   const auto result = solver.Minimise(0.1, {});
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_LE(result->dual_bound, minimum + 1e-8);
@@ -135,11 +134,11 @@ TEST(OneSlackTest, BoundsHoldForAnOracleThatApproximates) {
 TEST(OneSlackTest, PlanesOfOneLambdaServeTheNext) {
   RandomSequence random(SeedKey(5));
   const Planes planes = RandomPlanes(random, 200, 10);
-  OneSlackSolver path(planes.Oracle(), 10, Options(1e-6));
+  OneSlackSolver path(planes.Oracle(), 10, GapOptions(1e-6));
   const auto first = path.Minimise(1, {});
   ASSERT_TRUE(first.ok());
   const auto warm = path.Minimise(0.8, first->weights);
-  OneSlackSolver fresh(planes.Oracle(), 10, Options(1e-6));
+  OneSlackSolver fresh(planes.Oracle(), 10, GapOptions(1e-6));
   const auto cold = fresh.Minimise(0.8, {});
   ASSERT_TRUE(warm.ok() && cold.ok());
   EXPECT_NEAR(warm->objective, cold->objective, 2e-6);
@@ -150,7 +149,7 @@ TEST(OneSlackTest, SameCallsGiveTheSameBits) {
   RandomSequence random(SeedKey(6));
   const Planes planes = RandomPlanes(random, 60, 8);
   const auto run = [&] {
-    OneSlackSolver solver(planes.Oracle(), 8, Options(1e-6));
+    OneSlackSolver solver(planes.Oracle(), 8, GapOptions(1e-6));
     return *solver.Minimise(0.1, {});
   };
   const OneSlackResult a = run();
@@ -162,18 +161,18 @@ TEST(OneSlackTest, SameCallsGiveTheSameBits) {
 
 TEST(OneSlackTest, RefusesWhatHasNoMeaning) {
   const Planes hinge{Eigen::Vector2d(0, 1), Eigen::Vector2d(0, -1)};
-  OneSlackSolver solver(hinge.Oracle(), 1, Options(1e-6));
+  OneSlackSolver solver(hinge.Oracle(), 1, GapOptions(1e-6));
   EXPECT_EQ(solver.Minimise(0, {}).status().message(),
             "lambda is 0, must be above 0 and finite");
   EXPECT_EQ(solver.Minimise(1, Eigen::VectorXd::Zero(2)).status().message(),
             "start has 2 parameters, must be 1 finite ones");
-  EXPECT_FALSE(solver.Minimise(1, One(NAN)).ok());
+  EXPECT_FALSE(solver.Minimise(1, Vector1(NAN)).ok());
   OneSlackSolver broken(
       [](const Eigen::VectorXd&, double, RiskPlane* plane) {
-        *plane = {NAN, 0, One(0)};
+        *plane = {NAN, 0, Vector1(0)};
         return absl::OkStatus();
       },
-      1, Options(1e-6));
+      1, GapOptions(1e-6));
   EXPECT_EQ(broken.Minimise(1, {}).status().code(),
             absl::StatusCode::kInternal);
 }

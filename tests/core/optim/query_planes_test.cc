@@ -4,24 +4,23 @@
 
 #include "core/base/random.h"
 #include "gtest/gtest.h"
+#include "tests/core/optim/vector1.h"
 
 namespace sortition {
 namespace {
-
-Eigen::VectorXd One(double x) { return Eigen::VectorXd::Constant(1, x); }
 
 // R_1 = |x - 1|, R_2 = |x + 1|: λ/2 x² + (|x - 1| + |x + 1|) / 2 is 1 at 0.
 // There is one plane for both from x = 0, and the plane of each other side.
 TEST(QueryPlanesTest, MixesEachQueryByItself) {
   QueryPlanes planes(2, 1, 4);
   EXPECT_EQ(planes.Maximise(1, 1e-12, 100).value, -HUGE_VAL);
-  planes.Add(0, -1, One(1));
+  planes.Add(0, -1, Vector1(1));
   EXPECT_EQ(planes.Maximise(1, 1e-12, 100).value, -HUGE_VAL);
-  planes.Add(1, -1, One(-1));
+  planes.Add(1, -1, Vector1(-1));
   // Slopes cancel: -1 at 0.
   EXPECT_NEAR(planes.Maximise(1, 1e-12, 100).value, -1, 1e-12);
-  planes.Add(0, 1, One(-1));
-  planes.Add(1, 1, One(1));
+  planes.Add(0, 1, Vector1(-1));
+  planes.Add(1, 1, Vector1(1));
   const auto bound = planes.Maximise(1, 1e-12, 100);
   EXPECT_NEAR(bound.value, 1, 1e-9);
   EXPECT_NEAR(bound.point[0], 0, 1e-9);
@@ -63,11 +62,11 @@ TEST(QueryPlanesTest, BoundIsTheValueOfTheModelAtItsMinimum) {
 // With R = |x - 1| the planes in use stay when room runs out.
 TEST(QueryPlanesTest, ForgetsWhatIsNotUsed) {
   QueryPlanes planes(1, 1, 3);
-  planes.Add(0, -1, One(1));
-  planes.Add(0, 1, One(-1));
+  planes.Add(0, -1, Vector1(1));
+  planes.Add(0, 1, Vector1(-1));
   const double with_both = planes.Maximise(0.5, 1e-12, 100).value;
   EXPECT_NEAR(with_both, 0.25, 1e-9);
-  for (int k = 0; k < 10; ++k) planes.Add(0, -5 - k, One(0));
+  for (int k = 0; k < 10; ++k) planes.Add(0, -5 - k, Vector1(0));
   EXPECT_NEAR(planes.Maximise(0.5, 1e-12, 100).value, 0.25, 1e-9);
   // A new λ does not lose the bound of the old planes.
   EXPECT_NEAR(planes.Maximise(2, 1e-12, 100).value, 0.75, 1e-9);

@@ -5,14 +5,10 @@
 
 #include "core/base/random.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/confidence/mean_blocks.h"
 
 namespace sortition {
 namespace {
-
-RatioBlocks MeanOf(std::vector<double> values) {
-  const std::vector<double> ones(values.size(), 1.0);
-  return {{std::move(values), ones, 1}};
-}
 
 std::vector<double> Exponential(size_t size, uint64_t seed) {
   RandomSequence random(SeedKey(seed));

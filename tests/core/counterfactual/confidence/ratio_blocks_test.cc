@@ -6,13 +6,10 @@
 
 #include "core/base/random.h"
 #include "gtest/gtest.h"
+#include "tests/core/counterfactual/confidence/mean_blocks.h"
 
 namespace sortition {
 namespace {
-
-RatioBlocks MeanOf(const std::vector<double>& values) {
-  return {{values, std::vector<double>(values.size(), 1.0), 1}};
-}
 
 TEST(RatioBlocksTest, AMeanHasTheTextbooksError) {
   const Deviations deviations = DeviationsOf(MeanOf({1, 4, 2, 8, 5, 7}));

@@ -15,8 +15,6 @@ namespace {
 
 using namespace testing_evaluation;  // NOLINT
 
-constexpr double kAlpha = 0.025;
-
 // Rounds of `size` decisions of the toy, IPS.
 std::vector<BettingRound> IpsRounds(size_t num_rounds, int size,
                                     uint64_t seed) {

@@ -7,7 +7,7 @@
 #include "core/counterfactual/evaluation/policy_sums.h"
 #include "gtest/gtest.h"
 
-namespace sortition {
+namespace sortition::brute_force {
 namespace {
 
 constexpr size_t kContexts = 2;
@@ -234,4 +234,4 @@ TEST(BruteForceTest, MarginalWeightsAreUnbiasedIfCategoriesSuffice) {
 }
 
 }  // namespace
-}  // namespace sortition
+}  // namespace sortition::brute_force

@@ -13,7 +13,6 @@ namespace {
 
 using namespace testing_evaluation;  // NOLINT
 
-constexpr double kAlpha = 0.025;
 // The largest weight of the toy is 6.
 constexpr double kLimit = 5;
 

@@ -40,16 +40,17 @@ MeanTask TaskOf(const GroupSums& sums, double limit) {
 // Of 200 intervals of 95 %, 10 miss on average; more than 20 with probability
 // below 0.002 if they cover as they say (fixed seeds).
 TEST(MeanIntervalTest, CoversTheMean) {
-  constexpr double kMean = 0.05;
+  constexpr double kTrueMean = 0.05;
   for (const int num_units : {30, 2000}) {
     int missed = 0;
     for (uint64_t seed = 1; seed <= 200; ++seed) {
-      const GroupSums sums = DrawUnits(seed, num_units, kMean, 1);
+      const GroupSums sums = DrawUnits(seed, num_units, kTrueMean, 1);
       const JudgedInterval judged = MeanInterval(TaskOf(sums, 1));
       EXPECT_EQ(judged.kind, num_units == 30
                                  ? IntervalKind::kBetting
                                  : IntervalKind::kEmpiricalLikelihood);
-      if (kMean < judged.interval.lower || kMean > judged.interval.upper) {
+      if (kTrueMean < judged.interval.lower ||
+          kTrueMean > judged.interval.upper) {
         ++missed;
       }
     }

@@ -14,7 +14,6 @@ namespace {
 
 using namespace testing_evaluation;  // NOLINT
 
-constexpr double kAlpha = 0.025;
 constexpr double kPower = 0.8;
 
 TEST(PlanningTest, IsTheTextbooksNumber) {

@@ -9,6 +9,9 @@
 
 namespace sortition::testing_evaluation {
 
+// Probability with which a one-sided bound may fail.
+inline constexpr double kAlpha = 0.025;
+
 inline constexpr size_t kActions = 4;
 inline constexpr double kLogging[kActions] = {0.4, 0.3, 0.2, 0.1};
 inline constexpr double kNew[kActions] = {0.1, 0.1, 0.2, 0.6};

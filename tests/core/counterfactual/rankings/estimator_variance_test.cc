@@ -11,8 +11,6 @@ namespace {
 
 using namespace testing_rankings;  // NOLINT
 
-constexpr double kTolerance = 1e-10;
-
 // What the policy earns from rank k on, given the ranks above, with users whose
 // rewards depend on these alone.
 double RewardToGo(const World& world, const Order& above) {

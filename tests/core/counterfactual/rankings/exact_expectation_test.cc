@@ -17,8 +17,6 @@ using namespace testing_rankings;  // NOLINT
 
 using Kind = RankingEstimatorKind;
 
-constexpr double kTolerance = 1e-10;
-
 RankingSums MakeSums(double whole_weight) {
   auto sums = RankingSums::Create({.value = {kAlpha, whole_weight},
                                    .policies = {kAllInputs},

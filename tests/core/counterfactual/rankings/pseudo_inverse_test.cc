@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/rankings/toy_orders.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -109,17 +110,15 @@ TEST(PseudoInverseTest, SampledOrdersSayHowUncertainTheyAre) {
 }
 
 TEST(PseudoInverseTest, RefusesWhatIsTooLarge) {
-  EXPECT_THAT(SlateMoments::Create(129, 2),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "num_candidates times num_ranks is 129 times 2, must be "
-                       "at most 256"));
+  EXPECT_THAT(
+      SlateMoments::Create(129, 2),
+      IsInvalid("num_candidates times num_ranks is 129 times 2, must be "
+                "at most 256"));
   EXPECT_OK(SlateMoments::Create(128, 2));
   EXPECT_THAT(SlateMoments::Create(3, 4),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "num_ranks is 4, must be in [1, 3]"));
-  EXPECT_THAT(
-      SlateMoments::Enumerate(30, 8, [](auto, auto) {}),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("200000")));
+              IsInvalid("num_ranks is 4, must be in [1, 3]"));
+  EXPECT_THAT(SlateMoments::Enumerate(30, 8, [](auto, auto) {}),
+              IsInvalid(HasSubstr("200000")));
 }
 
 TEST(PseudoInverseTest, RefusesWhatIsWrong) {
@@ -127,30 +126,25 @@ TEST(PseudoInverseTest, RefusesWhatIsWrong) {
     p[0] = 0.5;
   };
   EXPECT_THAT(SlateMoments::Enumerate(2, 1, no_sum),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("add up to 0.5, must add up to 1")));
+              IsInvalid(HasSubstr("add up to 0.5, must add up to 1")));
   const auto twice = [](std::span<const int>, std::span<double> p) {
     p[0] = 1;
   };
   EXPECT_THAT(SlateMoments::Enumerate(2, 2, twice),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "order[1] is 0, must not be at rank 0 as well"));
+              IsInvalid("order[1] is 0, must not be at rank 0 as well"));
   const auto negative = [](std::span<const int>, std::span<double> p) {
     p[0] = -1;
     p[1] = 2;
   };
   EXPECT_THAT(SlateMoments::Enumerate(2, 1, negative),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "probability of item 0 is -1, must be in [0, 1]"));
+              IsInvalid("probability of item 0 is -1, must be in [0, 1]"));
   ASSERT_OK_AND_ASSIGN(SlateMoments moments, SlateMoments::Create(3, 2));
   EXPECT_THAT(moments.Invert(),
               StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT(moments.AddSampled(Order{0}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "order has 1 ranks, must have at least 2"));
+              IsInvalid("order has 1 ranks, must have at least 2"));
   EXPECT_THAT(moments.AddSampled(Order{0, 3}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "order[1] is 3, must be in [0, 3)"));
+              IsInvalid("order[1] is 3, must be in [0, 3)"));
   // The sample never had item 2 at rank 0.
   ASSERT_OK(moments.AddSampled(Order{0, 1}));
   ASSERT_OK(moments.AddSampled(Order{1, 0}));
@@ -158,18 +152,14 @@ TEST(PseudoInverseTest, RefusesWhatIsWrong) {
   const std::vector<double> swapped = {0, 1, 1, 0, 0, 0};
   EXPECT_OK(inverse.WeightOf(swapped, Order{0, 1}));
   EXPECT_THAT(inverse.WeightOf({{0, 1, 0, 0, 1, 0}}, Order{0, 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("marginals are outside")));
+              IsInvalid(HasSubstr("marginals are outside")));
   EXPECT_THAT(inverse.WeightOf(swapped, Order{2, 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("order is outside")));
+              IsInvalid(HasSubstr("order is outside")));
   EXPECT_THAT(inverse.WeightOf({{0, 1.5, 0, 0, 1, 0}}, Order{0, 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "marginals[1] is 1.5, must be in [0, 1]"));
+              IsInvalid("marginals[1] is 1.5, must be in [0, 1]"));
   EXPECT_THAT(UniformPseudoInverseWeight(
                   {.num_candidates = 3, .num_ranks = 2, .at_their_ranks = 2.5}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "at_their_ranks is 2.5, must be in [0, 2]"));
+              IsInvalid("at_their_ranks is 2.5, must be in [0, 2]"));
 }
 
 }  // namespace

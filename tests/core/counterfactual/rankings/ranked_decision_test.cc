@@ -6,6 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/rankings/toy_orders.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -29,8 +30,7 @@ absl::Status Check(const Decision& decision) {
 }
 
 void ExpectRefused(const Decision& decision, const char* message) {
-  EXPECT_THAT(Check(decision),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  EXPECT_THAT(Check(decision), IsInvalid(HasSubstr(message)));
 }
 
 TEST(RankedDecisionTest, AcceptsWhatIsRight) {
@@ -104,18 +104,15 @@ TEST(RankedDecisionTest, RefusesWrongValues) {
   EXPECT_OK(CheckRankingValue({{1, 0}, 0}));
   EXPECT_OK(CheckRankingValue({{}, 1}));
   EXPECT_EQ((RankingValue{{1, 0.5}, 2}).Largest(), 3.5);
-  EXPECT_THAT(CheckRankingValue({{1, -1}, 0}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "rank_weights[1] is -1, must be finite and at least 0"));
+  EXPECT_THAT(
+      CheckRankingValue({{1, -1}, 0}),
+      IsInvalid("rank_weights[1] is -1, must be finite and at least 0"));
   EXPECT_THAT(CheckRankingValue({{1}, kNan}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "whole_weight is nan, must be finite and at least 0"));
+              IsInvalid("whole_weight is nan, must be finite and at least 0"));
   EXPECT_THAT(CheckRankingValue({{0, 0}, 0}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("one must be above 0")));
+              IsInvalid(HasSubstr("one must be above 0")));
   EXPECT_THAT(CheckRankingValue({std::vector<double>(101, 1), 0}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("has 101 numbers, must have at most 100")));
+              IsInvalid(HasSubstr("has 101 numbers, must have at most 100")));
 }
 
 }  // namespace

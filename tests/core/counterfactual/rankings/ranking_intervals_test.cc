@@ -19,10 +19,6 @@ using Of = IntervalTask::Of;
 
 const std::vector<double> kAlpha = {1, 0.5};
 
-World SmallWorld() {
-  return World({0.3, -0.2, 0.1, 0.5}, {-0.5, 0.9, 0.2, -0.1}, 3, 2);
-}
-
 double ValueOf(const Orders& orders, Users users) {
   return orders.Mean([&](const Order& order) {
     return kAlpha[0] * RewardOf(users, order, 0, 2) +
@@ -60,7 +56,7 @@ RankingSums DrawLog(const World& world, uint64_t units, uint64_t seed) {
 // standard deviation of 5.2; 46 is 3 of them more. Bets miss less often. Means
 // of the mood are 1 / 1.6 of the rewards.
 TEST(RankingIntervalsTest, CoverAsOftenAsTheySay) {
-  const World world = SmallWorld();
+  const World world = WorldOfFour(3, 2);
   const double value = ValueOf(world.target, Users::kIndependent) / 1.6;
   const double gain = value - ValueOf(world.logging, Users::kIndependent) / 1.6;
   std::map<std::string, int> misses;
@@ -103,7 +99,7 @@ TEST(RankingIntervalsTest, CoverAsOftenAsTheySay) {
 }
 
 TEST(RankingIntervalsTest, DifferencesArePaired) {
-  const World world = SmallWorld();
+  const World world = WorldOfFour(3, 2);
   const RankingSums sums = DrawLog(world, 500, 7);
   RankingIntervalTask task = {.sums = &sums,
                               .estimator = Kind::kRewardInteraction,
@@ -132,7 +128,7 @@ TEST(RankingIntervalsTest, DifferencesArePaired) {
 }
 
 TEST(RankingIntervalsTest, TheBestOneDependsOnHowMuchThereIs) {
-  const World world = SmallWorld();
+  const World world = WorldOfFour(3, 2);
   const RankingSums many = DrawLog(world, 800, 8);
   EXPECT_EQ(
       BestRankingInterval(

@@ -10,6 +10,7 @@
 #include "core/counterfactual/rankings/behaviour_choice.h"
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/rankings/toy_orders.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -19,10 +20,6 @@ using namespace testing_rankings;  // NOLINT
 using ::testing::HasSubstr;
 
 using Kind = RankingEstimatorKind;
-
-World SmallWorld() {
-  return World({0.3, -0.2, 0.1, 0.5}, {-0.5, 0.9, 0.2, -0.1}, 4, 3);
-}
 
 RankingSums MakeSums(std::vector<RankingInputs> policies,
                      size_t num_segments = 1, size_t num_groups = 512) {
@@ -53,7 +50,7 @@ TEST(RankingEstimatorTest, KeysAndNamesAreDifferent) {
 }
 
 TEST(RankingSumsTest, MergingIsAddingAllToOne) {
-  const World world = SmallWorld();
+  const World world = WorldOfFour(4, 3);
   RankingSums all = MakeSums({kAllInputs, {}}, 2);
   RankingSums parts[2] = {all, all};
   RandomSequence random(KeyOf(1));
@@ -179,29 +176,24 @@ TEST(RankingSumsTest, EffectiveSampleSizeByHand) {
 TEST(RankingSumsTest, RefusesWhatIsOutOfRange) {
   EXPECT_THAT(RankingSums::Create(
                   {.value = {{1}, 0}, .policies = {}, .num_segments = 65}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "num_segments is 65, must be in [1, 64]"));
+              IsInvalid("num_segments is 65, must be in [1, 64]"));
   EXPECT_THAT(
       RankingSums::Create({.value = {{1}, 0}, .policies = {}, .num_groups = 1}),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("num_groups is 1, must be in [2, ")));
+      IsInvalid(HasSubstr("num_groups is 1, must be in [2, ")));
   RankingSums sums = MakeSums({kAllInputs}, 2);
-  const World world = SmallWorld();
+  const World world = WorldOfFour(4, 3);
   Decision decision = world.Make({0, 1, 2, 3}, Users::kIndependent);
   const JudgedRanking judged = decision.Judged();
   EXPECT_THAT(sums.Add(1, 0, decision.View(), {&judged, 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "share is 0, must be in (0, 1]"));
+              IsInvalid("share is 0, must be in (0, 1]"));
   EXPECT_THAT(sums.Add(1, std::numeric_limits<double>::quiet_NaN(),
                        decision.View(), {&judged, 1}),
               StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(sums.Add(1, 1, decision.View(), {}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("number of judged policies is 0")));
+              IsInvalid(HasSubstr("number of judged policies is 0")));
   decision.segment = 2;
   EXPECT_THAT(sums.Add(1, 1, decision.View(), {&judged, 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "segment is 2, must be in [0, 1]"));
+              IsInvalid("segment is 2, must be in [0, 1]"));
   decision.segment = 0;
   decision.rewards[0] = 2;
   EXPECT_THAT(sums.Add(1, 1, decision.View(), {&judged, 1}),
@@ -212,7 +204,7 @@ TEST(RankingSumsTest, RefusesWhatIsOutOfRange) {
 
 // The mean square of the error over logs.
 TEST(RankingSumsTest, SelfNormalisedEstimatesConverge) {
-  const World world = SmallWorld();
+  const World world = WorldOfFour(4, 3);
   RankingSums sums = MakeSums({{.marginals = true}});
   RandomSequence random(KeyOf(3));
   constexpr uint64_t kDecisions = 20000;
@@ -281,7 +273,7 @@ TEST(RankingSumsTest, TheAdaptiveEstimatorFollowsUsersBySegment) {
 
 // Changing rewards of a fold's own units changes nothing of its choice.
 TEST(RankingSumsTest, AFoldIsJudgedByWhatOthersChose) {
-  const World world = SmallWorld();
+  const World world = WorldOfFour(4, 3);
   RankingSums a = MakeSums({{.marginals = true}});
   RankingSums b = a;
   RandomSequence random(KeyOf(5));

@@ -15,6 +15,9 @@ namespace sortition::testing_rankings {
 
 using Order = std::vector<int>;
 
+// Bound of the rounding of sums over enumerated orders.
+inline constexpr double kTolerance = 1e-10;
+
 // The key of a test's random numbers.
 inline Hash128 KeyOf(uint64_t seed) { return {seed, 0x52616e6b}; }
 
@@ -236,6 +239,13 @@ struct World {
     return decision;
   }
 };
+
+// Four candidates, of which the logging policy orders `num_logged` and users
+// see `num_shown`.
+inline World WorldOfFour(size_t num_logged, size_t num_shown) {
+  return World({0.3, -0.2, 0.1, 0.5}, {-0.5, 0.9, 0.2, -0.1}, num_logged,
+               num_shown);
+}
 
 // A hash of a unit with mixed bits.
 inline uint64_t MixedUnit(uint64_t unit) {

@@ -7,6 +7,7 @@
 #include "core/base/random.h"
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/rankings/toy_orders.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -22,11 +23,11 @@ constexpr Dependence kAll[] = {Dependence::kBelow, Dependence::kAbove,
 
 // Four of five items are logged, three shown. With all five, those that were
 // not shown would be known from those that were.
-World SmallWorld() {
+World WorldOfFive() {
   return World({0.3, -0.2, 0.1, 0.5, 0}, {-0.5, 0.9, 0.2, -0.1, 0.6}, 4, 3);
 }
 
-UserTestSums MakeSums(double mixture = 0.5) {
+UserTestSums MakeUserSums(double mixture = 0.5) {
   auto sums = UserTestSums::Create({.value = {{1, 1, 1}, 0},
                                     .mixture = mixture,
                                     .has_marginals = true,
@@ -50,11 +51,11 @@ bool Contradicts(Users users, Dependence dependence) {
 // Every order counts as it is probable, with mean rewards, and is there so
 // often that the differences are nearly normal.
 TEST(UserTestsTest, TheDifferenceIs0UnderTheAssumptionAndNotOtherwise) {
-  const World world = SmallWorld();
+  const World world = WorldOfFive();
   constexpr int kCopies = 20;
   for (const Users users :
        {Users::kIndependent, Users::kCascade, Users::kShown, Users::kWhole}) {
-    UserTestSums sums = MakeSums();
+    UserTestSums sums = MakeUserSums();
     uint64_t unit = 0;
     world.logging.ForEach([&](const Order& order) {
       const Decision decision = world.Make(order, users);
@@ -84,7 +85,7 @@ TEST(UserTestsTest, TheDifferenceIs0UnderTheAssumptionAndNotOtherwise) {
 
 double PValueOf(const World& world, Users users, uint64_t decisions,
                 uint64_t seed, Dependence dependence) {
-  UserTestSums sums = MakeSums();
+  UserTestSums sums = MakeUserSums();
   RandomSequence random(KeyOf(seed));
   for (uint64_t i = 0; i < decisions; ++i) {
     const Decision decision = world.Draw(users, &random);
@@ -96,7 +97,7 @@ double PValueOf(const World& world, Users users, uint64_t decisions,
 // 300 logs each. At a level of 10 %, 30 rejections on average and a standard
 // deviation of 5.2: at most 46, P < 0.002.
 TEST(UserTestsTest, RejectNoMoreOftenThanTheySay) {
-  const World world = SmallWorld();
+  const World world = WorldOfFive();
   const struct {
     Users users;
     Dependence dependence;
@@ -115,7 +116,7 @@ TEST(UserTestsTest, RejectNoMoreOftenThanTheySay) {
 }
 
 TEST(UserTestsTest, SeeWhatIsThere) {
-  const World world = SmallWorld();
+  const World world = WorldOfFive();
   const struct {
     Users users;
     Dependence dependence;
@@ -133,8 +134,8 @@ TEST(UserTestsTest, SeeWhatIsThere) {
 }
 
 TEST(UserTestsTest, MergingIsAddingAllToOne) {
-  const World world = SmallWorld();
-  UserTestSums all = MakeSums();
+  const World world = WorldOfFive();
+  UserTestSums all = MakeUserSums();
   UserTestSums parts[2] = {all, all};
   RandomSequence random(KeyOf(6));
   for (uint64_t i = 0; i < 500; ++i) {
@@ -151,8 +152,8 @@ TEST(UserTestsTest, MergingIsAddingAllToOne) {
 }
 
 TEST(UserTestsTest, FewDecisionsAreNotTested) {
-  const World world = SmallWorld();
-  UserTestSums sums = MakeSums();
+  const World world = WorldOfFive();
+  UserTestSums sums = MakeUserSums();
   EXPECT_EQ(sums.Test(Dependence::kBelow).num_skipped, 0u);
   RandomSequence random(KeyOf(7));
   for (uint64_t i = 0; i < 20; ++i) {
@@ -165,20 +166,16 @@ TEST(UserTestsTest, FewDecisionsAreNotTested) {
 
 TEST(UserTestsTest, RefuseWhatIsOutOfRange) {
   EXPECT_THAT(UserTestSums::Create({.value = {{1}, 0}, .mixture = 0}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "mixture is 0, must be in (0, 1]"));
+              IsInvalid("mixture is 0, must be in (0, 1]"));
   EXPECT_THAT(UserTestSums::Create({.value = {{1}, 0}, .num_groups = 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("num_groups is 1")));
-  UserTestSums sums = MakeSums();
-  Decision decision = SmallWorld().Make({0, 1, 2, 3}, Users::kIndependent);
+              IsInvalid(HasSubstr("num_groups is 1")));
+  UserTestSums sums = MakeUserSums();
+  Decision decision = WorldOfFive().Make({0, 1, 2, 3}, Users::kIndependent);
   EXPECT_THAT(sums.Add(1, 2, decision.View(), decision.Judged()),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "share is 2, must be in (0, 1]"));
+              IsInvalid("share is 2, must be in (0, 1]"));
   decision.target_marginals.clear();
   EXPECT_THAT(sums.Add(1, 1, decision.View(), decision.Judged()),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("log_marginals of a policy has 0 numbers")));
+              IsInvalid(HasSubstr("log_marginals of a policy has 0 numbers")));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/reward_models/toy_examples.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/core/invalid.h"
 
 namespace sortition {
 namespace {
@@ -219,8 +219,7 @@ TEST(RewardModelSumsTest, WrongExamplesAreAnErrorThatNamesThem) {
   for (const auto& [example, message] : cases) {
     RewardModelSums sums(RewardModelKind::kRidge, 2);
     sums.Add(example);
-    const auto expected =
-        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message));
+    const auto expected = IsInvalid(HasSubstr(message));
     EXPECT_THAT(sums.Fit(), expected);
     RewardModelSums whole(RewardModelKind::kRidge, 2);
     whole.Merge(sums);

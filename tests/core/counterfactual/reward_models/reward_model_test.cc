@@ -83,16 +83,16 @@ TEST(MoreRobustWeightTest, IsFiniteForTheSmallestPropensities) {
 // Enumerates actions with errors e of a model: the expectation of weight · e²
 // bounds the part of the variance that depends on the model.
 TEST(MoreRobustWeightTest, BoundsTheVarianceOfTheDoublyRobustEstimate) {
-  constexpr size_t kActions = 4;
-  constexpr double kLogging[kActions] = {0.4, 0.3, 0.2, 0.1};
-  constexpr double kErrors[kActions] = {0.3, -0.2, 0.1, -0.4};
-  const double policies[][kActions] = {
+  constexpr size_t kNumActions = 4;
+  constexpr double kLogging[kNumActions] = {0.4, 0.3, 0.2, 0.1};
+  constexpr double kErrors[kNumActions] = {0.3, -0.2, 0.1, -0.4};
+  const double policies[][kNumActions] = {
       {0.1, 0.1, 0.2, 0.6}, {0.25, 0.25, 0.25, 0.25}, {0, 0, 0, 1}};
   for (const auto& policy : policies) {
     double second = 0;
     double mean = 0;
     double objective = 0;
-    for (size_t a = 0; a < kActions; ++a) {
+    for (size_t a = 0; a < kNumActions; ++a) {
       const double term = policy[a] / kLogging[a] * kErrors[a];
       mean += kLogging[a] * term;
       second += kLogging[a] * term * term;

@@ -164,15 +164,15 @@ TEST(RidgeSumsTest, DegenerateColumnsAreHarmless) {
 // Fold by fold, with the definition: λ of the least error over the other folds,
 // each predicted from the rest of them.
 TEST(RidgeSumsTest, FoldsChooseThePenaltyWithoutTheFoldThatIsPredicted) {
-  constexpr size_t kFolds = 4;
+  constexpr size_t kNumFolds = 4;
   const std::vector<ToyExample> examples = LinearExamples(60, 8, 7);
-  std::vector<std::vector<ToyExample>> by_fold(kFolds);
+  std::vector<std::vector<ToyExample>> by_fold(kNumFolds);
   for (size_t i = 0; i < examples.size(); ++i) {
-    by_fold[i % kFolds].push_back(examples[i]);
+    by_fold[i % kNumFolds].push_back(examples[i]);
   }
   const auto without = [&](size_t a, size_t b) {
     std::vector<ToyExample> rest;
-    for (size_t f = 0; f < kFolds; ++f) {
+    for (size_t f = 0; f < kNumFolds; ++f) {
       if (f == a || f == b) continue;
       rest.insert(rest.end(), by_fold[f].begin(), by_fold[f].end());
     }
@@ -181,12 +181,12 @@ TEST(RidgeSumsTest, FoldsChooseThePenaltyWithoutTheFoldThatIsPredicted) {
   std::vector<Eigen::MatrixXd> moments;
   for (const auto& fold : by_fold) moments.push_back(MomentsOf(fold));
   const std::vector<CrossFittedRidge> fitted = FitCrossFittedRidge(moments);
-  for (size_t k = 0; k < kFolds; ++k) {
+  for (size_t k = 0; k < kNumFolds; ++k) {
     double best_penalty = 0;
     double least = std::numeric_limits<double>::infinity();
     for (const double penalty : RidgePenalties()) {
       double error = 0;
-      for (size_t j = 0; j < kFolds; ++j) {
+      for (size_t j = 0; j < kNumFolds; ++j) {
         if (j == k) continue;
         error +=
             ErrorOf(StandardisedRidge(MomentsOf(without(j, k))).Solve(penalty),

@@ -41,14 +41,14 @@ TEST(MixtureBetsTest, IsTheMeanOfTheWealths) {
 
 // All sequences of 14 rounds that win 3 with probability 1/4 or lose 1: fair.
 TEST(MixtureBetsTest, EvidenceOfAFairGameIsOneOnAverageAndSeldomLarge) {
-  constexpr int kRounds = 14;
+  constexpr int kNumRounds = 14;
   double expected = 0;
   std::vector<double> needed = {2, 5, 20, 100};
   std::vector<double> reached(needed.size(), 0);
-  for (int path = 0; path < (1 << kRounds); ++path) {
+  for (int path = 0; path < (1 << kNumRounds); ++path) {
     MixtureBets bets;
     double probability = 1;
-    for (int t = 0; t < kRounds; ++t) {
+    for (int t = 0; t < kNumRounds; ++t) {
       const bool wins = (path >> t & 1) != 0;
       probability *= wins ? 0.25 : 0.75;
       bets.Add(wins ? 3 : -1, 1);
@@ -70,11 +70,11 @@ TEST(MixtureBetsTest, EvidenceOfAFairGameIsOneOnAverageAndSeldomLarge) {
 
 TEST(MixtureBetsTest, CountsOnWhereNumbersEnd) {
   MixtureBets bets;
-  constexpr int kRounds = 5000;
-  for (int t = 0; t < kRounds; ++t) bets.Add(1, 1);
+  constexpr int kNumRounds = 5000;
+  for (int t = 0; t < kNumRounds; ++t) bets.Add(1, 1);
   // The largest share, 1/2, has (3/2)^n, and 1/12 of it is the mean.
-  EXPECT_NEAR(bets.LogWealthOfBest(), kRounds * std::log(1.5), 1e-6);
-  EXPECT_NEAR(bets.LogEvidence(), kRounds * std::log(1.5) - std::log(12.0),
+  EXPECT_NEAR(bets.LogWealthOfBest(), kNumRounds * std::log(1.5), 1e-6);
+  EXPECT_NEAR(bets.LogEvidence(), kNumRounds * std::log(1.5) - std::log(12.0),
               1e-6);
   EXPECT_DOUBLE_EQ(bets.MostLogEvidence(), bets.LogEvidence());
   bets.Add(-1, 1);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "google/protobuf/text_format.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -12,7 +13,6 @@ namespace {
 
 using sortition::v1::Columns;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 template <typename Message>
 Message Parse(const std::string& text) {
@@ -154,15 +154,15 @@ TEST_F(DriftCountsTest, RefusesStatisticsThatCannotBe) {
   model::v1::LearnedFeatures bad = learned_;
   bad.mutable_column(0)->set_edges(0, 2);
   EXPECT_THAT(DriftCounts::Create(schema_, bad),
-              StatusIs(kInvalid, HasSubstr("'price': edges[1] is 2, must be")));
+              IsInvalid(HasSubstr("'price': edges[1] is 2, must be")));
   bad = learned_;
   bad.mutable_feature(0)->add_bin_counts(1);
   EXPECT_THAT(DriftCounts::Create(schema_, bad),
-              StatusIs(kInvalid, HasSubstr("'f': has 3 counts, must have 2")));
+              IsInvalid(HasSubstr("'f': has 3 counts, must have 2")));
   bad = learned_;
   bad.mutable_column()->RemoveLast();
   EXPECT_THAT(DriftCounts::Create(schema_, bad),
-              StatusIs(kInvalid, HasSubstr("2 columns, must have 3")));
+              IsInvalid(HasSubstr("2 columns, must have 3")));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/core/features/schema/bad_columns.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -11,7 +12,6 @@ namespace {
 
 using sortition::v1::Columns;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(BoundColumnsTest, GivesTheValuesInTheOrderOfTheSchema) {
   const Schema schema = GoodSchema();
@@ -64,8 +64,7 @@ TEST(BoundColumnsTest, RefusesEveryBadColumnByNameValueAndRule) {
     Columns columns = GoodColumns();
     each.damage(&columns);
     BoundColumns bound;
-    EXPECT_THAT(bound.Bind(schema, columns),
-                StatusIs(kInvalid, HasSubstr(each.error)));
+    EXPECT_THAT(bound.Bind(schema, columns), IsInvalid(HasSubstr(each.error)));
   }
 }
 

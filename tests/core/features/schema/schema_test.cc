@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "google/protobuf/text_format.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -12,7 +13,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 model::v1::Schema Parse(const std::string& text) {
   model::v1::Schema schema;
@@ -98,7 +98,7 @@ TEST(SchemaTest, RefusesDeclarationsWithoutMeaning) {
   };
   for (const Case& each : cases) {
     EXPECT_THAT(Schema::Create(Parse(each.text)),
-                StatusIs(kInvalid, HasSubstr(each.error)))
+                IsInvalid(HasSubstr(each.error)))
         << each.text;
   }
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -11,7 +12,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 model::v1::WordCounts Count(std::initializer_list<const char*> texts,
                             bool drop_stop_words) {
@@ -60,25 +60,24 @@ TEST(WordCountsTest, RefusesCountsThatCannotBe) {
   const model::v1::WordCounts good = Count({"a b", "a b", "c"}, false);
   model::v1::WordCounts bad = good;
   bad.set_count(1, 4);
-  EXPECT_THAT(
-      InverseFrequencies::Create(bad),
-      StatusIs(kInvalid, HasSubstr("count[1] is 4, must be in [1, 3]")));
+  EXPECT_THAT(InverseFrequencies::Create(bad),
+              IsInvalid(HasSubstr("count[1] is 4, must be in [1, 3]")));
   bad = good;
   bad.set_count(0, 0);
   EXPECT_THAT(InverseFrequencies::Create(bad),
-              StatusIs(kInvalid, HasSubstr("count[0] is 0")));
+              IsInvalid(HasSubstr("count[0] is 0")));
   bad = good;
   bad.add_count(1);
   EXPECT_THAT(InverseFrequencies::Create(bad),
-              StatusIs(kInvalid, HasSubstr("has 3 counts, must have 2")));
+              IsInvalid(HasSubstr("has 3 counts, must have 2")));
   bad = good;
   bad.mutable_word()->SwapElements(0, 1);
   EXPECT_THAT(InverseFrequencies::Create(bad),
-              StatusIs(kInvalid, HasSubstr("word[1] is 'a', must be above")));
+              IsInvalid(HasSubstr("word[1] is 'a', must be above")));
   bad = good;
   bad.set_mean_length(-1);
   EXPECT_THAT(InverseFrequencies::Create(bad),
-              StatusIs(kInvalid, HasSubstr("mean_length is -1")));
+              IsInvalid(HasSubstr("mean_length is -1")));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/base/random.h"
 #include "core/features/text/english.h"
 #include "core/features/text/word_id.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -101,9 +102,8 @@ TEST(WordSplitterTest, StemsBySnowball) {
               ElementsAre("run", "dog", "generous"));
   EXPECT_THAT(Split("Häuser", "german"), ElementsAre("haus"));
   EXPECT_THAT(WordSplitter::Create("klingon"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("words.stemmer is 'klingon', must be empty "
-                                 "or one of ")));
+              IsInvalid(HasSubstr("words.stemmer is 'klingon', must be empty "
+                                  "or one of ")));
 }
 
 TEST(WordSplitterTest, KeepsTheIdOfTheUnstemmedWord) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -11,7 +12,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 model::v1::WordVectors TwoWords() {
   model::v1::WordVectors words;
@@ -45,16 +45,15 @@ TEST(WordVectorsTest, RefusesVectorsThatCannotBe) {
   model::v1::WordVectors bad = TwoWords();
   bad.add_values(1);
   EXPECT_THAT(WordVectors::Create(bad),
-              StatusIs(kInvalid, HasSubstr("has 5 values, must have 4")));
+              IsInvalid(HasSubstr("has 5 values, must have 4")));
   bad = TwoWords();
   bad.mutable_word()->SwapElements(0, 1);
-  EXPECT_THAT(
-      WordVectors::Create(bad),
-      StatusIs(kInvalid, HasSubstr("word[1] is 'cats', must be above")));
+  EXPECT_THAT(WordVectors::Create(bad),
+              IsInvalid(HasSubstr("word[1] is 'cats', must be above")));
   bad = TwoWords();
   bad.set_values(1, std::numeric_limits<float>::infinity());
   EXPECT_THAT(WordVectors::Create(bad),
-              StatusIs(kInvalid, HasSubstr("the value inf, must be finite")));
+              IsInvalid(HasSubstr("the value inf, must be finite")));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/games/ranking/random_games.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -17,8 +18,7 @@ using ::testing::HasSubstr;
 
 TEST(DiscountsTest, RefusesWhatARankCannotBeWorth) {
   EXPECT_THAT(Discounts::Create({1, 1.5}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("discounts[1] is 1.5")));
+              IsInvalid(HasSubstr("discounts[1] is 1.5")));
   EXPECT_FALSE(Discounts::Create({HUGE_VAL}).ok());
   EXPECT_FALSE(Discounts::Create({-1}).ok());
   EXPECT_FALSE(

@@ -5,6 +5,7 @@
 #include "core/games/ranking/ndcg_certificate.h"
 #include "gtest/gtest.h"
 #include "tests/core/games/ranking/random_games.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -144,12 +145,10 @@ TEST(NdcgGameTest, RefusesWhatIsNoGame) {
   const std::vector<double> psi = {0.1, 0};
   const Discounts dcg = Discounts::Dcg(2);
   EXPECT_THAT(game.Solve({}, dcg, {}, &e),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("psi has 0 items")));
+              IsInvalid(HasSubstr("psi has 0 items")));
   EXPECT_FALSE(game.Solve(psi, Discounts::Dcg(0), {}, &e).ok());
   EXPECT_THAT(game.Solve(psi, dcg, {.empty_score = HUGE_VAL}, &e),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("empty_score is inf")));
+              IsInvalid(HasSubstr("empty_score is inf")));
   EXPECT_FALSE(game.Solve(psi, dcg, {.tolerance = -1}, &e).ok());
   EXPECT_FALSE(
       game.Solve(

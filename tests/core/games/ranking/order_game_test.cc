@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/core/games/ranking/random_games.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/chi_square.h"
 #include "tests/testing/status_matchers.h"
 
@@ -156,8 +157,7 @@ TEST(BucketOrderTest, LargeGamesStayInLogarithms) {
 TEST(BucketOrderTest, RefusesWhatIsNoWeight) {
   BucketOrder policy;
   const std::vector<double> w = {0, std::numeric_limits<double>::quiet_NaN()};
-  EXPECT_THAT(policy.Prepare(w), StatusIs(absl::StatusCode::kInvalidArgument,
-                                          HasSubstr("w[1] is nan")));
+  EXPECT_THAT(policy.Prepare(w), IsInvalid(HasSubstr("w[1] is nan")));
   EXPECT_FALSE(SolveOrderGame(std::vector<double>{HUGE_VAL}).ok());
 }
 

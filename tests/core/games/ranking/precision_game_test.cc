@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/games/ranking/random_games.h"
+#include "tests/core/invalid.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -121,8 +122,7 @@ TEST(PrecisionGameTest, RefusesWhatIsNoGame) {
   RankingEquilibrium e;
   const std::vector<double> psi = {1, 2};
   EXPECT_THAT(game.Solve(psi, 0, {}, &e),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("k is 0, must be at least 1")));
+              IsInvalid(HasSubstr("k is 0, must be at least 1")));
   EXPECT_FALSE(game.Solve(psi, 1, {3, 3}, &e).ok());
   EXPECT_FALSE(game.Solve(std::vector<double>{HUGE_VAL}, 1, {}, &e).ok());
   EXPECT_OK(game.Solve(std::vector<double>{}, 1, {}, &e));

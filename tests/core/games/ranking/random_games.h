@@ -17,6 +17,8 @@
 
 namespace sortition {
 
+inline constexpr double kLog3 = 0.630929753571457437;  // 1 / log2(3).
+
 // Scales vary from far too small to matter to far larger than the discounts. A
 // third is rounded, so that potentials tie with others and with discounts.
 inline std::vector<double> RandomPotentials(int n, std::mt19937_64* random) {

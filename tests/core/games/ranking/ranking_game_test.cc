@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/games/ranking/random_games.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/core/invalid.h"
 
 namespace sortition {
 namespace {
@@ -14,7 +14,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr double kLog3 = 0.630929753571457437;  // 1 / log2(3).
 constexpr double kLog5 = 0.430676558073393050;  // 1 / log2(5).
 
 void ExpectIs(const RankingEquilibrium& equilibrium, double value,
@@ -246,19 +245,15 @@ TEST(RankingGameTest, RefusesWhatIsNoGame) {
   RankingEquilibrium e;
   const Discounts dcg = Discounts::Dcg(2);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(
-      game.Solve(std::vector<double>{0, nan}, dcg, {}, &e),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("psi[1] is nan")));
+  EXPECT_THAT(game.Solve(std::vector<double>{0, nan}, dcg, {}, &e),
+              IsInvalid(HasSubstr("psi[1] is nan")));
   EXPECT_THAT(game.Solve(std::vector<double>{2e300}, dcg, {}, &e),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("psi[0] is 2e+300")));
+              IsInvalid(HasSubstr("psi[0] is 2e+300")));
   const std::vector<double> psi = {1, 0};
   EXPECT_THAT(game.Solve(psi, dcg, {3, 3}, &e),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("positives.fewest is 3")));
+              IsInvalid(HasSubstr("positives.fewest is 3")));
   EXPECT_THAT(game.Solve(psi, dcg, {1, 0.5}, &e),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("positives.most is 0.5")));
+              IsInvalid(HasSubstr("positives.most is 0.5")));
   EXPECT_FALSE(game.Solve(psi, dcg, {0, 2.5}, &e).ok());
   EXPECT_FALSE(game.Solve(psi, dcg, {nan, 1}, &e).ok());
   EXPECT_FALSE(game.Solve(psi, dcg, {0, nan}, &e).ok());
