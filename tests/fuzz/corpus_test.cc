@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, CorpusTest,
     testing::Values("csv", "dsjson", "join", "jsonl", "model", "obd", "request",
                     "segments", "tree_models"),
-    [](const auto& info) { return info.param; });
+    [](const auto& instance) { return instance.param; });
 
 }  // namespace
 }  // namespace sortition

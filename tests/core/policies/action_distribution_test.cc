@@ -27,10 +27,6 @@ DistributionCase Ranking(std::vector<double> scores, uint32_t top_k,
   return c;
 }
 
-double LogPropensity(const DistributionCase& c, const Action& action) {
-  return c.Distribution()->LogPropensity(c.Candidates(), action);
-}
-
 // At 1e17 the noise of the draw is below half a unit in the last place: of two
 // equal candidates the first would always come first, but be logged with 1/2.
 TEST(RankingDistributionTest, RefusesLogitsThatSwallowTheNoise) {

@@ -18,10 +18,6 @@ namespace {
 using model::v1::BoltzmannRanking;
 using ::testing::HasSubstr;
 
-double LogPropensity(const DistributionCase& c, const Action& action) {
-  return c.Distribution()->LogPropensity(c.Candidates(), action);
-}
-
 std::vector<double> NormalScores(size_t n, uint64_t seed, double scale = 1) {
   RandomSequence random(SeedKey(seed));
   std::vector<double> scores(n);

@@ -64,6 +64,10 @@ struct DistributionCase {
   }
 };
 
+inline double LogPropensity(const DistributionCase& c, const Action& action) {
+  return c.Distribution()->LogPropensity(c.Candidates(), action);
+}
+
 // Names the instances of a parameterised test.
 inline std::string CaseName(
     const testing::TestParamInfo<DistributionCase>& test) {

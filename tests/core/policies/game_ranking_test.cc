@@ -31,7 +31,7 @@ std::vector<Action> AllActions(const GameRankingCase& c) {
 
 // Up to 6 candidates, discounts of all and of some ranks, whole orders, and
 // prefixes shorter and longer than the discounts.
-std::vector<GameRankingCase> AllGames() {
+std::vector<GameRankingCase> AllGameRankings() {
   const std::map<std::string, std::vector<double>> all_scores = {
       {"Spread", {0.3, -0.6, 0.8, 0.0, 1.1, -0.4}},
       {"Near", {0.31, 0.3, 0.25, 0.4, 0.33}},
@@ -228,7 +228,7 @@ TEST_P(GameRankingTest, PartsAddUpToTheMixture) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, GameRankingTest, testing::ValuesIn(AllGames()),
+    All, GameRankingTest, testing::ValuesIn(AllGameRankings()),
     [](const testing::TestParamInfo<GameRankingCase>& test) {
       return test.param.name;
     });

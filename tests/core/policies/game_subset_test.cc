@@ -35,7 +35,7 @@ std::vector<Action> AllSubsets(const GameSubsetCase& c) {
   return subsets;
 }
 
-std::vector<GameSubsetCase> AllGames() {
+std::vector<GameSubsetCase> AllGameSubsets() {
   const std::map<std::string, std::vector<double>> all_scores = {
       {"Spread", {0.3, -0.6, 0.8, 0.0, 1.1, -0.4}},
       {"Near", {0.31, 0.3, 0.25, 0.4, 0.33}},
@@ -141,7 +141,8 @@ TEST_P(GameSubsetTest, ModeIsTheMostProbable) {
   EXPECT_NEAR(distribution->LogPropensity(c.Candidates(), mode), most, 1e-12);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GameSubsetTest, testing::ValuesIn(AllGames()),
+INSTANTIATE_TEST_SUITE_P(All, GameSubsetTest,
+                         testing::ValuesIn(AllGameSubsets()),
                          [](const auto& test) { return test.param.name; });
 
 // Row a of `score` is the score of subset a against all sets of labels. The

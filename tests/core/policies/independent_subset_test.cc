@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<SubsetCase> AllCases() {
+std::vector<SubsetCase> AllSubsetCases() {
   const std::vector<SubsetCase> all = {
       {"Spread", {0.3, -1.2, 0.8, 0.0, 1.6, -0.4}},
       {"Threshold", {0.3, -1.2, 0.8, 0.0, 1.6}, 0.7},
@@ -166,7 +166,7 @@ TEST_P(SubsetTest, GradientAgreesWithCentralDifferences) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SubsetTest, testing::ValuesIn(AllCases()),
+INSTANTIATE_TEST_SUITE_P(All, SubsetTest, testing::ValuesIn(AllSubsetCases()),
                          [](const testing::TestParamInfo<SubsetCase>& test) {
                            return test.param.name;
                          });

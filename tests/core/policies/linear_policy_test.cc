@@ -13,6 +13,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using ::testing::HasSubstr;
 
 constexpr uint32_t kFeatures = 3;
@@ -252,19 +253,20 @@ TEST(LinearPolicyTest, GradientAgreesWithCentralDifferences) {
 
 TEST(LinearPolicyTest, CreateNamesWhatIsWrong) {
   const model::v1::Policy policy = MakePolicy(ActionKind::kRank);
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(LinearPolicy::Create(policy, {}),
-              StatusIs(kInvalid, HasSubstr("weights has 0 values")));
+              StatusIs(kInvalidArgument, HasSubstr("weights has 0 values")));
   EXPECT_THAT(LinearPolicy::Create(policy, {1, std::nan("")}),
-              StatusIs(kInvalid, HasSubstr("weights[1] is nan")));
+              StatusIs(kInvalidArgument, HasSubstr("weights[1] is nan")));
   EXPECT_THAT(LinearPolicy::Create(policy, {HUGE_VAL}),
-              StatusIs(kInvalid, HasSubstr("weights[0] is inf")));
-  EXPECT_THAT(LinearPolicy::Create(policy, {1, -1.01e100}),
-              StatusIs(kInvalid, HasSubstr("weights[1] is -1.01e+100, must be "
+              StatusIs(kInvalidArgument, HasSubstr("weights[0] is inf")));
+  EXPECT_THAT(
+      LinearPolicy::Create(policy, {1, -1.01e100}),
+      StatusIs(kInvalidArgument, HasSubstr("weights[1] is -1.01e+100, must be "
                                            "in [-1e+100, 1e+100]")));
   EXPECT_OK(LinearPolicy::Create(policy, {1e100, -1e100}).status());
-  EXPECT_THAT(LinearPolicy::Create(model::v1::Policy(), {1}),
-              StatusIs(kInvalid, HasSubstr("inverse_temperature is 0")));
+  EXPECT_THAT(
+      LinearPolicy::Create(model::v1::Policy(), {1}),
+      StatusIs(kInvalidArgument, HasSubstr("inverse_temperature is 0")));
 }
 
 // The largest permitted numbers give finite answers, or none.

@@ -25,10 +25,6 @@ DistributionCase Sorted(double swap, std::vector<double> scores, uint32_t top_k,
   return c;
 }
 
-double LogPropensity(const DistributionCase& c, const Action& action) {
-  return c.Distribution()->LogPropensity(c.Candidates(), action);
-}
-
 double Probability(const DistributionCase& c, const Action& action) {
   return std::exp(LogPropensity(c, action));
 }

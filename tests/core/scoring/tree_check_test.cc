@@ -153,7 +153,7 @@ TEST(TreeCheckTest, NamesWhatIsWrong) {
 }
 
 // A chain of splits, each the right child of the one before.
-Model Chain(int num_splits) {
+Model DeepModel(int num_splits) {
   Model model;
   model.set_num_features(1);
   model.set_number_format(Model::DOUBLE);
@@ -170,8 +170,8 @@ Model Chain(int num_splits) {
 }
 
 TEST(TreeCheckTest, LimitsDepthAndSize) {
-  EXPECT_OK(CheckTreeEnsemble(Chain(500)));
-  EXPECT_THAT(CheckTreeEnsemble(Chain(501)),
+  EXPECT_OK(CheckTreeEnsemble(DeepModel(500)));
+  EXPECT_THAT(CheckTreeEnsemble(DeepModel(501)),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("trees[0] is deeper than 500")));
   Model many = GoodModel();

@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Kind{.is_float = false, .num_splits = 3000}));
 
 // A tree in which every left child is a leaf.
-Model Chain(int num_splits) {
+Model ChainOfCategories(int num_splits) {
   Model model;
   model.set_num_features(1);
   model.set_number_format(Model::FLOAT);
@@ -285,7 +285,7 @@ Model Chain(int num_splits) {
 
 TEST(TreeEnsembleTest, ComesToTheEndOfALongChain) {
   // x in [i - 1, i) comes to leaf i; so the score is floor(x) + 1.
-  const Model model = Chain(100);
+  const Model model = ChainOfCategories(100);
   std::vector<float> values;
   for (int i = 0; i < 99; ++i) values.push_back(static_cast<float>(i) + 0.5f);
   const std::vector<double> scores = DenseScores(model, values);

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kDraws = 20000;
+constexpr int kNumReadings = 20000;
 
 RankReader Reader(const std::string& user,
                   std::optional<double> noise = std::nullopt) {
@@ -39,7 +39,7 @@ TEST(RankReaderTest, ExpectedRewardIsTheMean) {
     const RankReader reader = Reader(user);
     double sum = 0;
     double squares = 0;
-    for (int i = 0; i < kDraws; ++i) {
+    for (int i = 0; i < kNumReadings; ++i) {
       double reward = 0;
       for (const auto& [rank, worth] :
            reader.Read(relevances, absl::StrCat("d", i)).clicks) {
@@ -48,8 +48,9 @@ TEST(RankReaderTest, ExpectedRewardIsTheMean) {
       sum += reward;
       squares += reward * reward;
     }
-    const double mean = sum / kDraws;
-    const double error = std::sqrt((squares / kDraws - mean * mean) / kDraws);
+    const double mean = sum / kNumReadings;
+    const double error =
+        std::sqrt((squares / kNumReadings - mean * mean) / kNumReadings);
     EXPECT_NEAR(mean, reader.ExpectedReward(relevances), 4 * error) << user;
     EXPECT_GT(error, 0) << user;
   }

@@ -10,10 +10,10 @@
 namespace sortition {
 namespace {
 
-constexpr int kDraws = 20000;
-// Five standard errors of a mean of kDraws rewards in [0, 1] (standard
+constexpr int kNumRewards = 20000;
+// Five standard errors of a mean of kNumRewards rewards in [0, 1] (standard
 // deviation at most 1/2): exceeded by chance less than once in a million.
-const double kTolerance = 5 * 0.5 / std::sqrt(kDraws);
+const double kTolerance = 5 * 0.5 / std::sqrt(kNumRewards);
 
 TEST(UserModelTest, SelectRewardsAreRightWrongFlippedOrConstant) {
   const std::vector<uint32_t> relevances = {0, 1, 2};
@@ -35,11 +35,11 @@ TEST(UserModelTest, ExpectedSelectRewardIsTheMean) {
   const UserModel user(options);
   for (const int32_t answer : {0, 1}) {
     double sum = 0;
-    for (int i = 0; i < kDraws; ++i) {
+    for (int i = 0; i < kNumRewards; ++i) {
       sum += user.SelectReward(relevances, answer, absl::StrCat("d", i));
     }
-    EXPECT_NEAR(sum / kDraws, user.ExpectedSelectReward(relevances, answer),
-                kTolerance);
+    EXPECT_NEAR(sum / kNumRewards,
+                user.ExpectedSelectReward(relevances, answer), kTolerance);
   }
   EXPECT_DOUBLE_EQ(user.ExpectedSelectReward(relevances, 1), 0.8);
   EXPECT_DOUBLE_EQ(user.ExpectedSelectReward(relevances, 0), 0.2);
@@ -66,10 +66,10 @@ TEST(UserModelTest, ExpectedSubsetRewardIsTheMean) {
   const UserModel user(options);
   for (const auto measure : {Measure::kF1, Measure::kPrecision}) {
     double sum = 0;
-    for (int i = 0; i < kDraws; ++i) {
+    for (int i = 0; i < kNumRewards; ++i) {
       sum += user.SubsetReward(relevances, three, measure, absl::StrCat(i));
     }
-    EXPECT_NEAR(sum / kDraws,
+    EXPECT_NEAR(sum / kNumRewards,
                 user.ExpectedSubsetReward(relevances, three, measure),
                 kTolerance);
   }

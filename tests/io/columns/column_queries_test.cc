@@ -1,10 +1,10 @@
 #include "io/columns/column_queries.h"
 
 #include "gmock/gmock.h"
-#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "sortition/v1/columns.pb.h"
+#include "tests/io/columns/declared_schema.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -13,15 +13,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Schema Questions() {
-  model::v1::Schema schema;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "column { name: 'question' type: TEXT scope: QUERY }"
-      "column { name: 'sentence' type: TEXT }",
-      &schema));
-  return *Schema::Create(schema);
-}
 
 // The same two queries in all formats.
 TEST(ColumnQueriesTest, TheEndOfTheNameSaysTheFormat) {
@@ -43,7 +34,7 @@ TEST(ColumnQueriesTest, TheEndOfTheNameSaysTheFormat) {
     SCOPED_TRACE(name);
     EXPECT_TRUE(IsColumnFile(dir / name));
     ASSERT_OK_AND_ASSIGN(const LabelledQueries data,
-                         ReadColumnQueries(dir / name, Questions()));
+                         ReadColumnQueries(dir / name, QuestionSchema()));
     EXPECT_EQ(data.num_features, 0);
     ASSERT_EQ(data.queries.size(), 2);
     EXPECT_EQ(data.queries[0].id, "Who?");
@@ -64,7 +55,7 @@ TEST(ColumnQueriesTest, TheEndOfTheNameSaysTheFormat) {
 TEST(ColumnQueriesTest, OtherNamesAreRefused) {
   EXPECT_FALSE(IsColumnFile("train.letor"));
   EXPECT_FALSE(IsColumnFile("tsv"));
-  EXPECT_THAT(ReadColumnQueries("train.letor", Questions()),
+  EXPECT_THAT(ReadColumnQueries("train.letor", QuestionSchema()),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("file 'train.letor' must end in .tsv, .csv "
                                  "or .jsonl")));

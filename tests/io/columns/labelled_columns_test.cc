@@ -6,31 +6,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/features/schema/bound_columns.h"
-#include "google/protobuf/text_format.h"
 #include "io/files.h"
+#include "tests/io/columns/declared_schema.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
-Schema MakeSchema(const std::string& text) {
-  model::v1::Schema declared;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &declared));
-  absl::StatusOr<Schema> schema = Schema::Create(declared);
-  EXPECT_OK(schema);
-  return *std::move(schema);
-}
-
-Schema TextSchema() {
-  return MakeSchema(
-      "column { name: 'question' type: TEXT scope: QUERY } "
-      "column { name: 'sentence' type: TEXT }");
-}
 
 Schema EverySchema() {
   return MakeSchema(
@@ -83,7 +69,7 @@ TEST_F(LabelledColumnsTest, TsvGroupsNeighboursByQuestion) {
                                              "Who ?\tBob .\t1\r\n"
                                              "What ?\t\t0\n"
                                              "Who ?\tCarl .\t1"),
-                                       TextSchema()));
+                                       QuestionSchema()));
   ASSERT_EQ(queries.size(), 3u);
   EXPECT_EQ(queries[0].id, "Who ?");
   EXPECT_EQ(queries[0].line, 1u);
@@ -111,14 +97,14 @@ TEST_F(LabelledColumnsTest, TsvErrorsNameLineAndColumn) {
       {"\xc3\tBob\t0\n", ":2: column 1: must be UTF-8"},
   };
   for (const auto& [line, error] : cases) {
-    EXPECT_THAT(ReadQuestionTsv(Write(good + line), TextSchema()),
-                StatusIs(kInvalid, HasSubstr(path_ + error)));
+    EXPECT_THAT(ReadQuestionTsv(Write(good + line), QuestionSchema()),
+                StatusIs(kInvalidArgument, HasSubstr(path_ + error)));
   }
   EXPECT_THAT(ReadQuestionTsv(Write(good),
                               MakeSchema("column { name: 'a' type: TEXT }")),
-              StatusIs(kInvalid,
+              StatusIs(kInvalidArgument,
                        HasSubstr("schema has 0 TEXT columns of scope QUERY")));
-  EXPECT_THAT(ReadQuestionTsv(directory_ / "none", TextSchema()),
+  EXPECT_THAT(ReadQuestionTsv(directory_ / "none", QuestionSchema()),
               StatusIs(absl::StatusCode::kNotFound));
 }
 
@@ -167,7 +153,7 @@ TEST_F(LabelledColumnsTest, CsvErrorsNameLineAndColumn) {
   };
   for (const auto& [contents, error] : cases) {
     EXPECT_THAT(ReadColumnsCsv(Write(contents), EverySchema()),
-                StatusIs(kInvalid, HasSubstr(error)));
+                StatusIs(kInvalidArgument, HasSubstr(error)));
   }
 }
 
@@ -233,7 +219,7 @@ TEST_F(LabelledColumnsTest, JsonErrorsNameLineAndPlace) {
   };
   for (const auto& [contents, error] : cases) {
     EXPECT_THAT(ReadColumnsJson(Write(contents), EverySchema()),
-                StatusIs(kInvalid, HasSubstr(path_ + error)));
+                StatusIs(kInvalidArgument, HasSubstr(path_ + error)));
   }
 }
 

@@ -3,24 +3,16 @@
 
 #include "core/features/schema/made_up_columns.h"
 #include "gmock/gmock.h"
-#include "google/protobuf/text_format.h"
 #include "io/columns/undeclared_columns.h"
+#include "tests/io/columns/declared_schema.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using testing::ElementsAre;
 using testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
-Schema MakeSchema(const std::string& text) {
-  model::v1::Schema declared;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &declared));
-  absl::StatusOr<Schema> schema = Schema::Create(declared);
-  EXPECT_OK(schema);
-  return *std::move(schema);
-}
 
 TEST(QueryBuilderTest, TellsMissingFromAbsent) {
   const Schema schema = MakeSchema(
@@ -43,8 +35,9 @@ TEST(QueryBuilderTest, TellsMissingFromAbsent) {
   builder.Start("", 2);  // A price may not be absent.
   builder.SetMissing(2);
   builder.AddCandidate();
-  EXPECT_THAT(builder.Finish(&columns),
-              StatusIs(kInvalid, HasSubstr("column 'price' is absent")));
+  EXPECT_THAT(
+      builder.Finish(&columns),
+      StatusIs(kInvalidArgument, HasSubstr("column 'price' is absent")));
 }
 
 TEST(UndeclaredColumnsTest, AreWhatASchemaWouldSay) {
@@ -83,10 +76,11 @@ TEST(UndeclaredColumnsTest, RefusesWhatCannotBeRead) {
   v1::Column* const column = columns.add_candidate();
   column->set_name("price");
   EXPECT_THAT(undeclared.Bind(columns),
-              StatusIs(kInvalid, HasSubstr("'price' has no values")));
+              StatusIs(kInvalidArgument, HasSubstr("'price' has no values")));
   column->mutable_numbers()->add_values(1);
-  EXPECT_THAT(undeclared.Bind(columns),
-              StatusIs(kInvalid, HasSubstr("has 1 values, must have 2")));
+  EXPECT_THAT(
+      undeclared.Bind(columns),
+      StatusIs(kInvalidArgument, HasSubstr("has 1 values, must have 2")));
   column->mutable_numbers()->add_values(1);
   EXPECT_OK(undeclared.Bind(columns));
   column->mutable_texts()->add_values("a");  // Another type than before.
@@ -96,7 +90,7 @@ TEST(UndeclaredColumnsTest, RefusesWhatCannotBeRead) {
   columns.add_query()->set_name("price");
   columns.mutable_query(0)->mutable_numbers()->add_values(1);
   EXPECT_THAT(undeclared.Bind(columns),
-              StatusIs(kInvalid, HasSubstr("declared twice")));
+              StatusIs(kInvalidArgument, HasSubstr("declared twice")));
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // A text that is equal for equal documents.
 std::string TextOf(const DocumentValue& value) {
@@ -50,19 +50,23 @@ TEST(JsonDocumentTest, RoundsNumbersOnce) {
 
 TEST(JsonDocumentTest, NamesTheByteOfAnError) {
   EXPECT_THAT(ParseJsonDocument(R"({"a": })"),
-              StatusIs(kInvalid, HasSubstr("byte 6: Invalid value")));
+              StatusIs(kInvalidArgument, HasSubstr("byte 6: Invalid value")));
   EXPECT_THAT(ParseJsonDocument(std::string("{}\0", 3)),
-              StatusIs(kInvalid, HasSubstr("byte 2: a zero byte")));
-  EXPECT_THAT(ParseJsonDocument(std::string(100, '[')),
-              StatusIs(kInvalid, HasSubstr("nested deeper than 64 levels")));
-  EXPECT_THAT(ParseJsonDocument("[1, {}]"),
-              StatusIs(kInvalid, HasSubstr("an array has numbers and other")));
-  EXPECT_THAT(ParseJsonDocument("[{}, 1]"),
-              StatusIs(kInvalid, HasSubstr("an array has numbers and other")));
+              StatusIs(kInvalidArgument, HasSubstr("byte 2: a zero byte")));
+  EXPECT_THAT(
+      ParseJsonDocument(std::string(100, '[')),
+      StatusIs(kInvalidArgument, HasSubstr("nested deeper than 64 levels")));
+  EXPECT_THAT(
+      ParseJsonDocument("[1, {}]"),
+      StatusIs(kInvalidArgument, HasSubstr("an array has numbers and other")));
+  EXPECT_THAT(
+      ParseJsonDocument("[{}, 1]"),
+      StatusIs(kInvalidArgument, HasSubstr("an array has numbers and other")));
   std::string many = "[";
   for (int i = 0; i < 2'000'000; ++i) many += "{},";
-  EXPECT_THAT(ParseJsonDocument(many + "{}]"),
-              StatusIs(kInvalid, HasSubstr("more than 2000000 values")));
+  EXPECT_THAT(
+      ParseJsonDocument(many + "{}]"),
+      StatusIs(kInvalidArgument, HasSubstr("more than 2000000 values")));
 }
 
 TEST(UbjsonDocumentTest, HoldsWhatJsonHolds) {
@@ -99,7 +103,7 @@ TEST(UbjsonDocumentTest, ReadsEveryKindOfNumber) {
 TEST(UbjsonDocumentTest, NamesTheByteOfAnError) {
   const auto refuses = [](absl::string_view bytes, const char* message) {
     EXPECT_THAT(ParseUbjsonDocument(bytes),
-                StatusIs(kInvalid, HasSubstr(message)));
+                StatusIs(kInvalidArgument, HasSubstr(message)));
   };
   refuses("", "byte 0: the file ends, must have a value");
   refuses("{i\1aH", "byte 4: 'H', must be a value");
@@ -122,7 +126,8 @@ TEST(UbjsonDocumentTest, NeverTakesPartOfAFile) {
                        ParseJsonDocument(XgboostJson()));
   const std::string whole = UbjsonOf(document, true);
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_THAT(ParseTreeModel(whole.substr(0, size)), StatusIs(kInvalid))
+    EXPECT_THAT(ParseTreeModel(whole.substr(0, size)),
+                StatusIs(kInvalidArgument))
         << size;
   }
 }

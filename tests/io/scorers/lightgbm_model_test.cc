@@ -13,11 +13,10 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using Model = model::v1::TreeEnsemble;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 std::vector<double> ScoresOf(const std::string& text, uint32_t num_features,
                              const std::vector<float>& rows) {
@@ -141,14 +140,8 @@ TEST(LightGbmModelTest, KeepsThresholdsThatDifferOnlyAsDoubles) {
   EXPECT_EQ(leaf_of("0.10000000149011610"), 3 + 10 + 0.001);
 }
 
-struct BadCase {
-  std::string from;
-  std::string to;
-  std::string message;
-};
-
 TEST(LightGbmModelTest, NamesWhatIsWrong) {
-  const std::vector<BadCase> cases = {
+  const std::vector<BadModelText> cases = {
       {"version=v4", "version=v9",
        "byte 5: version = v9, must be v2, v3 or v4"},
       {"num_class=1", "num_class=3", "byte 16: num_class = 3, must be 1"},
@@ -207,9 +200,9 @@ TEST(LightGbmModelTest, NamesWhatIsWrong) {
        "must be \"Tree=3\" or \"end of trees\": the file is "
        "not whole"},
   };
-  for (const BadCase& bad : cases) {
+  for (const BadModelText& bad : cases) {
     EXPECT_THAT(ParseTreeModel(Replaced(LightGbmText(), bad.from, bad.to)),
-                StatusIs(kInvalid, HasSubstr(bad.message)))
+                StatusIs(kInvalidArgument, HasSubstr(bad.message)))
         << bad.from << " -> " << bad.to;
   }
 }
@@ -238,21 +231,23 @@ TEST(LightGbmModelTest, BoundsWhatAFileAsksFor) {
       "\ncat_boundaries=0 ", kWords,
       "\ncat_threshold=", list(kWords, [](int) { return 1; }),
       "\n\nend of trees\n");
-  EXPECT_THAT(ParseTreeModel(text),
-              StatusIs(kInvalid, HasSubstr("Tree=0 threshold[8] = 0, must be "
+  EXPECT_THAT(
+      ParseTreeModel(text),
+      StatusIs(kInvalidArgument, HasSubstr("Tree=0 threshold[8] = 0, must be "
                                            "that of a smaller set")));
   text = "tree\n";
   for (int i = 0; i < 2000; ++i) absl::StrAppend(&text, "key", i, "=\n");
-  EXPECT_THAT(
-      ParseTreeModel(text),
-      StatusIs(kInvalid, HasSubstr("the header has more than 1000 lines")));
+  EXPECT_THAT(ParseTreeModel(text),
+              StatusIs(kInvalidArgument,
+                       HasSubstr("the header has more than 1000 lines")));
 }
 
 TEST(LightGbmModelTest, NeverTakesPartOfAFile) {
   const std::string whole = LightGbmText();
   const size_t end = whole.find("end of trees") + 12;
   for (size_t size = 0; size < end; ++size) {
-    EXPECT_THAT(ParseTreeModel(whole.substr(0, size)), StatusIs(kInvalid))
+    EXPECT_THAT(ParseTreeModel(whole.substr(0, size)),
+                StatusIs(kInvalidArgument))
         << size;
   }
 }
@@ -260,7 +255,7 @@ TEST(LightGbmModelTest, NeverTakesPartOfAFile) {
 TEST(LightGbmModelTest, RefusesDumps) {
   EXPECT_THAT(
       ParseTreeModel(R"({"name":"tree","version":"v4","tree_info":[]})"),
-      StatusIs(kInvalid, HasSubstr("LightGBM's dump_model")));
+      StatusIs(kInvalidArgument, HasSubstr("LightGBM's dump_model")));
 }
 
 }  // namespace

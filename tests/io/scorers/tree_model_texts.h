@@ -1,10 +1,20 @@
 #pragma once
 // Small model files, written by hand.
+#include <limits>
 #include <string>
 
 #include "absl/strings/string_view.h"
 
 namespace sortition {
+
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// A model file with `to` in place of `from`, and the error that names it.
+struct BadModelText {
+  std::string from;
+  std::string to;
+  std::string message;
+};
 
 // Two features, base score 0.5, objective rank:ndcg, two trees:
 //   tree 0: x0 < 0.5 (missing left) ? (x1 < -1.25 (missing right) ? 1 : 2) : 4;

@@ -11,10 +11,10 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(TreeModelsTest, RecognisesFormats) {
   EXPECT_OK(ParseTreeModel(XgboostJson()));
@@ -23,7 +23,7 @@ TEST(TreeModelsTest, RecognisesFormats) {
   EXPECT_OK(ParseTreeModel(LightGbmText()));
   for (const char* other : {"", "binf", "# comment", "tree"}) {
     EXPECT_THAT(ParseTreeModel(other),
-                StatusIs(kInvalid,
+                StatusIs(kInvalidArgument,
                          HasSubstr("must be a model that XGBoost saved as JSON "
                                    "or UBJSON")));
   }
@@ -35,8 +35,9 @@ TEST(TreeModelsTest, ErrorsNameTheFile) {
   ASSERT_OK(WriteFile(path, LightGbmText()));
   EXPECT_OK(ReadTreeModel(path));
   ASSERT_OK(WriteFile(path, Replaced(LightGbmText(), "num_class=1", "x=1")));
-  EXPECT_THAT(ReadTreeModel(path),
-              StatusIs(kInvalid, AllOf(StartsWith(path + ": byte 0"),
+  EXPECT_THAT(
+      ReadTreeModel(path),
+      StatusIs(kInvalidArgument, AllOf(StartsWith(path + ": byte 0"),
                                        HasSubstr("num_class is absent"))));
   EXPECT_THAT(ReadTreeModel(dir / "none"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
@@ -47,8 +48,9 @@ TEST(TreeModelsTest, RefusesLargeFilesUnread) {
   const std::string path = dir / "model.json";
   ASSERT_OK(WriteFile(path, "{"));
   std::filesystem::resize_file(path, (size_t{128} << 20) + 1);
-  EXPECT_THAT(ReadTreeModel(path),
-              StatusIs(kInvalid, HasSubstr("the file has 134217729 bytes, must "
+  EXPECT_THAT(
+      ReadTreeModel(path),
+      StatusIs(kInvalidArgument, HasSubstr("the file has 134217729 bytes, must "
                                            "have at most 134217728")));
 }
 

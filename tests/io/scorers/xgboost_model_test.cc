@@ -14,7 +14,6 @@ namespace {
 using Model = model::v1::TreeEnsemble;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Returns the scores of rows of two features.
 std::vector<double> ScoresOf(const std::string& bytes,
@@ -87,15 +86,9 @@ TEST(XgboostModelTest, BaseScoresBecomeMargins) {
   EXPECT_NEAR(base_score_of("count:poisson", "\"5E-1\""), std::log(0.5), 1e-6);
 }
 
-struct BadCase {
-  std::string from;
-  std::string to;
-  std::string message;
-};
-
 TEST(XgboostModelTest, NamesWhatIsWrong) {
   const std::string kTree = "learner.gradient_booster.model.trees[0].";
-  const std::vector<BadCase> cases = {
+  const std::vector<BadModelText> cases = {
       {"\"split_indices\":[0,1,", "\"split_indices\":[0,2,",
        kTree + "split_indices[1] = 2, must be below 2, the number of features "
                "(array at byte "},
@@ -163,7 +156,7 @@ TEST(XgboostModelTest, NamesWhatIsWrong) {
       {"\"trees\":[{", "\"trees\":[7,{", "an array has numbers and other"},
       {"[1,7,4]}", "[1,7,4]", "byte "},
   };
-  for (const BadCase& bad : cases) {
+  for (const BadModelText& bad : cases) {
     EXPECT_THAT(
         ParseTreeModel(Replaced(XgboostJson(), bad.from, bad.to)),
         StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(bad.message)))
@@ -177,7 +170,7 @@ TEST(XgboostModelTest, RefusesBadWeightsAndCategories) {
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("learner.gradient_booster.weight_drop = an array of 1 "
                          "numbers, must be an array of 2 numbers")));
-  for (const auto& [from, to, message] : std::vector<BadCase>{
+  for (const auto& [from, to, message] : std::vector<BadModelText>{
            {"\"categories\":[0,33]", "\"categories\":[0,16777216]",
             "categories[1] = 16777216, must be a category in [0, 16777215]"},
            {"\"categories\":[0,33]", "\"categories\":[0,-1]",

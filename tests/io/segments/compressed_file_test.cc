@@ -28,7 +28,7 @@ using testing::SizeIs;
 constexpr uint64_t kBlockBytes = 1 << 20;
 constexpr char kBitFlip = 0x10;
 
-bool Never() { return false; }
+bool NeverStop() { return false; }
 
 // Bytes of which a half is random.
 std::string SomeBytes(size_t size) {
@@ -50,7 +50,7 @@ class CompressedFileTest : public testing::Test {
  protected:
   std::unique_ptr<CompressedFile> Compress(const std::string& bytes) {
     WriteBytes(dir_ / "plain", bytes);
-    EXPECT_OK(CompressFile(dir_ / "plain", path_, Never));
+    EXPECT_OK(CompressFile(dir_ / "plain", path_, NeverStop));
     auto file = CompressedFile::Open(path_);
     EXPECT_OK(file);
     return *std::move(file);
@@ -147,7 +147,7 @@ TEST_F(CompressedFileTest, WhatWasStoppedLeavesNothing) {
   EXPECT_THAT(
       CompressFile(dir_ / "plain", path_, [&calls] { return ++calls > 2; }),
       StatusIs(StatusCode::kCancelled));
-  EXPECT_THAT(CompressFile(dir_ / "none", path_, Never),
+  EXPECT_THAT(CompressFile(dir_ / "none", path_, NeverStop),
               StatusIs(StatusCode::kNotFound, HasSubstr("none")));
   std::vector<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(dir_.path())) {
@@ -172,7 +172,7 @@ class CompressedSegmentTest : public testing::Test {
     }
     EXPECT_OK(writer->Close());
     plain_ = ReadAll(path_);
-    EXPECT_OK(CompressFile(path_, compressed_path_, Never));
+    EXPECT_OK(CompressFile(path_, compressed_path_, NeverStop));
   }
 
   void Flip(uint64_t place) {

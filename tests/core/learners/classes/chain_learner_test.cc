@@ -11,11 +11,11 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using config::v1::ChainOptions;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-ChainOptions Options(ChainOptions::Objective objective) {
+ChainOptions ChainOptionsOf(ChainOptions::Objective objective) {
   ChainOptions options;
   options.set_objective(objective);
   return options;
@@ -47,7 +47,7 @@ TestQueries Cycles(int num_sequences) {
 TEST(ChainLearnerTest, LearnsWhatFollowsWhat) {
   const TestQueries sequences = Cycles(9);
   for (const auto objective : {ChainOptions::LIKELIHOOD, ChainOptions::HINGE}) {
-    const auto learner = Make(Options(objective), 3);
+    const auto learner = Make(ChainOptionsOf(objective), 3);
     size_t steps = 0;
     ASSERT_OK_AND_ASSIGN(
         const LabelledResult result,
@@ -99,12 +99,13 @@ TEST(ChainLearnerTest, PublishesAChainWithoutMixture) {
   EXPECT_EQ(policy.uniform_mixture(), 0);
   EXPECT_EQ(policy.label_chain().num_labels(), 2);
   EXPECT_EQ(policy.label_chain().transitions(2), 3);
-  EXPECT_THAT(learner->MakePolicy({.action_kind = ActionKind::kRank}),
-              StatusIs(kInvalid, HasSubstr("action is rank, must be label")));
+  EXPECT_THAT(
+      learner->MakePolicy({.action_kind = ActionKind::kRank}),
+      StatusIs(kInvalidArgument, HasSubstr("action is rank, must be label")));
   EXPECT_THAT(
       learner->MakePolicy(
           {.action_kind = ActionKind::kSubset, .transitions = {1, 2, 3}}),
-      StatusIs(kInvalid,
+      StatusIs(kInvalidArgument,
                HasSubstr("transitions has 3 values, must have 4 or none")));
 }
 
@@ -113,7 +114,7 @@ TEST(ChainLearnerTest, NamesWhatIsWrong) {
   options.add_lambda(0);
   EXPECT_THAT(MakeChainLearner(options, {.num_features = 3, .max_relevance = 2})
                   .status(),
-              StatusIs(kInvalid, HasSubstr("chain.lambda is 0")));
+              StatusIs(kInvalidArgument, HasSubstr("chain.lambda is 0")));
   TestQueries alike;
   alike.Add({1, 2, 3, 4, 5, 6}, {1, 1});
   EXPECT_THAT(Make({}, 2)->Train(
@@ -123,7 +124,7 @@ TEST(ChainLearnerTest, NamesWhatIsWrong) {
   LabelledPolicyTask task{.action_kind = ActionKind::kSubset};
   task.rank.set_head(3);
   EXPECT_THAT(Make({}, 2)->MakePolicy(task),
-              StatusIs(kInvalid, HasSubstr("rank_policy is set")));
+              StatusIs(kInvalidArgument, HasSubstr("rank_policy is set")));
 }
 
 }  // namespace

@@ -13,15 +13,15 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using config::v1::ChainOptions;
 using Eigen::Index;
 using Eigen::VectorXd;
 using ::testing::HasSubstr;
 using RowMatrix =
     Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-ChainOptions Options(ChainOptions::Objective objective) {
+ChainOptions ExactChainOptions(ChainOptions::Objective objective) {
   ChainOptions options;
   options.set_objective(objective);
   options.mutable_lbfgs()->set_decrease_tolerance(0);
@@ -158,7 +158,7 @@ TEST(ChainTest, LikelihoodEndsAtItsMinimum) {
       {.num_queries = 30, .num_features = 3, .max_relevance = 2}, 3);
   ASSERT_OK_AND_ASSIGN(
       const ChainFit fit,
-      Train(sequences, 3, Options(ChainOptions::LIKELIHOOD), 0.01));
+      Train(sequences, 3, ExactChainOptions(ChainOptions::LIKELIHOOD), 0.01));
   EXPECT_GE(fit.objective, fit.dual_bound);
   EXPECT_LT(fit.objective - fit.dual_bound, 1e-10);
   ASSERT_OK_AND_ASSIGN(const ChainData data,
@@ -172,7 +172,7 @@ TEST(ChainTest, LikelihoodEndsAtItsMinimum) {
     EXPECT_GT(objective.Evaluate(other, nullptr), fit.dual_bound);
   }
   // The bound holds far from the minimum, too.
-  ChainOptions early = Options(ChainOptions::LIKELIHOOD);
+  ChainOptions early = ExactChainOptions(ChainOptions::LIKELIHOOD);
   early.mutable_lbfgs()->set_max_iterations(2);
   ASSERT_OK_AND_ASSIGN(const ChainFit stopped,
                        Train(sequences, 3, early, 0.01));
@@ -216,7 +216,7 @@ TEST(ChainTest, HingeEndsAtItsMinimum) {
         {.num_queries = 10, .most_items = 4, .max_relevance = 2}, seed);
     ASSERT_OK_AND_ASSIGN(
         const ChainFit fit,
-        Train(sequences, 3, Options(ChainOptions::HINGE), 0.05));
+        Train(sequences, 3, ExactChainOptions(ChainOptions::HINGE), 0.05));
     EXPECT_LE(fit.objective - fit.dual_bound, 1e-6);
     EXPECT_EQ(fit.termination, "gap closed");
     EXPECT_NEAR(HingeByEnumeration(sequences, 3, 0.05, fit.parameters),
@@ -242,8 +242,9 @@ TEST(ChainTest, HingeOfSingleItemsIsThatOfClasses) {
     features.insert(features.end(), row.begin(), row.end());
     classes.push_back(sequence.relevances[0]);
   }
-  ASSERT_OK_AND_ASSIGN(const ChainFit fit,
-                       Train(sequences, 3, Options(ChainOptions::HINGE), 0.1));
+  ASSERT_OK_AND_ASSIGN(
+      const ChainFit fit,
+      Train(sequences, 3, ExactChainOptions(ChainOptions::HINGE), 0.1));
   MulticlassHinge options;
   options.one_slack.set_gap_tolerance(1e-6);
   ASSERT_OK_AND_ASSIGN(
@@ -270,7 +271,7 @@ TEST(ChainTest, LikelihoodRecoversAPlantedChain) {
   const TestQueries sequences = Planted(truth, 8000, 5, 1);
   ASSERT_OK_AND_ASSIGN(
       const ChainFit fit,
-      Train(sequences, 3, Options(ChainOptions::LIKELIHOOD), 1e-5));
+      Train(sequences, 3, ExactChainOptions(ChainOptions::LIKELIHOOD), 1e-5));
   const Chain found(fit.parameters, 2, 3);
   const auto centred = [](const RowMatrix& weights) -> RowMatrix {
     return weights.colwise() - weights.rowwise().mean();
@@ -301,7 +302,7 @@ TEST(ChainTest, TransitionsMatter) {
   }
   const double best = Accuracy(test, truth);
   for (const auto objective : {ChainOptions::LIKELIHOOD, ChainOptions::HINGE}) {
-    ChainOptions options = Options(objective);
+    ChainOptions options = ExactChainOptions(objective);
     options.mutable_one_slack()->set_gap_tolerance(1e-3);
     ASSERT_OK_AND_ASSIGN(const ChainFit fit, Train(training, 3, options, 1e-3));
     ASSERT_OK_AND_ASSIGN(const ChainFit alone, Train(items, 3, options, 1e-3));
@@ -316,16 +317,17 @@ TEST(ChainTest, TransitionsMatter) {
 TEST(ChainTest, AStartChangesNoMinimum) {
   const TestQueries sequences = RandomQueries({.max_relevance = 2}, 5);
   for (const auto objective : {ChainOptions::LIKELIHOOD, ChainOptions::HINGE}) {
-    ASSERT_OK_AND_ASSIGN(
-        const auto trainer,
-        ChainTrainer::Create(sequences.views(), 3, Options(objective)));
+    ASSERT_OK_AND_ASSIGN(const auto trainer,
+                         ChainTrainer::Create(sequences.views(), 3,
+                                              ExactChainOptions(objective)));
     for (const double lambda : {1.0, 0.1, 0.01}) {
       uint32_t steps = 0;
       ASSERT_OK_AND_ASSIGN(const ChainFit warm,
                            trainer->Train(lambda, [&steps] { ++steps; }));
       EXPECT_GT(steps, 0);
-      ASSERT_OK_AND_ASSIGN(const ChainFit cold,
-                           Train(sequences, 3, Options(objective), lambda));
+      ASSERT_OK_AND_ASSIGN(
+          const ChainFit cold,
+          Train(sequences, 3, ExactChainOptions(objective), lambda));
       EXPECT_NEAR(warm.objective, cold.objective, 2e-6);
     }
   }
@@ -355,13 +357,16 @@ TEST(ChainTest, NamesWhatIsWrong) {
   const auto error = [](const TestQueries& queries, uint32_t q) {
     return ChainData::Create(queries.views(), q).status();
   };
-  EXPECT_THAT(error(sequences, 1),
-              StatusIs(kInvalid, HasSubstr("num_labels is 1, must be within "
+  EXPECT_THAT(
+      error(sequences, 1),
+      StatusIs(kInvalidArgument, HasSubstr("num_labels is 1, must be within "
                                            "[2, 1000]")));
-  EXPECT_THAT(error(sequences, 3), StatusIs(kInvalid, HasSubstr("is 3")));
-  EXPECT_THAT(error({}, 3), StatusIs(kInvalid, HasSubstr("0 queries")));
-  EXPECT_THAT(Train(sequences, 4, {}, 0),
-              StatusIs(kInvalid, HasSubstr("lambda is 0, must be above 0")));
+  EXPECT_THAT(error(sequences, 3),
+              StatusIs(kInvalidArgument, HasSubstr("is 3")));
+  EXPECT_THAT(error({}, 3), StatusIs(kInvalidArgument, HasSubstr("0 queries")));
+  EXPECT_THAT(
+      Train(sequences, 4, {}, 0),
+      StatusIs(kInvalidArgument, HasSubstr("lambda is 0, must be above 0")));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Problem {
+struct BinaryProblem {
   std::vector<float> features;
   std::vector<uint8_t> labels;
   uint32_t num_features;
@@ -32,9 +32,9 @@ struct Problem {
   }
 };
 
-Problem RandomProblem(std::mt19937_64* random) {
+BinaryProblem RandomBinaryProblem(std::mt19937_64* random) {
   std::normal_distribution<float> normal;
-  Problem problem = {{}, {}, 1 + static_cast<uint32_t>((*random)() % 4)};
+  BinaryProblem problem = {{}, {}, 1 + static_cast<uint32_t>((*random)() % 4)};
   const size_t n = 1 + (*random)() % 30;
   for (size_t i = 0; i < n; ++i) {
     problem.labels.push_back((*random)() % 2);
@@ -50,7 +50,7 @@ TEST(LinearSvmTest, GapProvesTheMinimum) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   for (int repeat = 0; repeat < 100; ++repeat) {
-    const Problem problem = RandomProblem(&random);
+    const BinaryProblem problem = RandomBinaryProblem(&random);
     const LinearSvmOptions options = {
         .lambda = 0.05, .gap_tolerance = 1e-5, .max_passes = 20000};
     ASSERT_OK_AND_ASSIGN(const LinearSvmResult result,

@@ -11,9 +11,10 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using testing::HasSubstr;
 
-config::v1::LogisticOptions Options(double l2) {
+config::v1::LogisticOptions LogisticOptionsOf(double l2) {
   config::v1::LogisticOptions options;
   options.set_l2(l2);
   return options;
@@ -24,8 +25,9 @@ TEST(LogisticTest, WithoutPenaltyReproducesATwoByTwoTable) {
   // fitted probabilities are the shares: b = log(1/3), w + b = log 3.
   const std::vector<float> features = {0, 0, 0, 0, 1, 1, 1, 1};
   const std::vector<uint8_t> labels = {1, 0, 0, 0, 1, 1, 1, 0};
-  ASSERT_OK_AND_ASSIGN(const LogisticResult result,
-                       FitLogistic({features, labels, 1}, Options(0)));
+  ASSERT_OK_AND_ASSIGN(
+      const LogisticResult result,
+      FitLogistic({features, labels, 1}, LogisticOptionsOf(0)));
   EXPECT_TRUE(result.converged);
   EXPECT_NEAR(result.intercept, -std::log(3.0), 1e-10);
   EXPECT_NEAR(result.weights[0], 2 * std::log(3.0), 1e-10);
@@ -36,15 +38,16 @@ TEST(LogisticTest, WithoutPenaltyReproducesATwoByTwoTable) {
 TEST(LogisticTest, WithoutInterceptTheWeightsSayAll) {
   const std::vector<float> features = {1, 1, 1, 1};
   std::vector<uint8_t> labels = {1, 1, 0, 1};
-  ASSERT_OK_AND_ASSIGN(const LogisticResult result,
-                       FitLogistic({features, labels, 1, false}, Options(0)));
+  ASSERT_OK_AND_ASSIGN(
+      const LogisticResult result,
+      FitLogistic({features, labels, 1, false}, LogisticOptionsOf(0)));
   EXPECT_NEAR(result.weights[0], std::log(3.0), 1e-10);
   EXPECT_EQ(result.intercept, 0);
   labels[2] = 1;
   // 4 σ(-w) = l2 w: at w = log 3 for l2 = 1 / log 3.
-  ASSERT_OK_AND_ASSIGN(
-      const LogisticResult all,
-      FitLogistic({features, labels, 1, false}, Options(1 / std::log(3.0))));
+  ASSERT_OK_AND_ASSIGN(const LogisticResult all,
+                       FitLogistic({features, labels, 1, false},
+                                   LogisticOptionsOf(1 / std::log(3.0))));
   EXPECT_NEAR(all.weights[0], std::log(3.0), 1e-6);
 }
 
@@ -65,7 +68,7 @@ TEST(LogisticTest, GradientIsZeroAtTheOptimum) {
   }
   ASSERT_OK_AND_ASSIGN(
       const LogisticResult result,
-      FitLogistic({features, labels, kFeatures}, Options(kL2)));
+      FitLogistic({features, labels, kFeatures}, LogisticOptionsOf(kL2)));
   EXPECT_TRUE(result.converged);
   // Σᵢ (σ(w·xᵢ + b) - yᵢ) xᵢ + l2 w = 0; b has no penalty.
   std::vector<double> gradient(kFeatures + 1);
@@ -89,8 +92,9 @@ TEST(LogisticTest, GradientIsZeroAtTheOptimum) {
 TEST(LogisticTest, SeparableLabelsAreFineWithAPenalty) {
   const std::vector<float> features = {-100, -1, 1, 100};
   const std::vector<uint8_t> labels = {0, 0, 1, 1};
-  ASSERT_OK_AND_ASSIGN(const LogisticResult result,
-                       FitLogistic({features, labels, 1}, Options(1e-3)));
+  ASSERT_OK_AND_ASSIGN(
+      const LogisticResult result,
+      FitLogistic({features, labels, 1}, LogisticOptionsOf(1e-3)));
   EXPECT_TRUE(result.converged);
   EXPECT_GT(result.weights[0], 0);
   EXPECT_NEAR(result.intercept, 0, 1e-6);  // By symmetry.
@@ -122,7 +126,8 @@ TEST(LogisticTest, ConvergesToASmallGradientAtAnyScaleOfTheFeatures) {
     }
     ASSERT_OK_AND_ASSIGN(
         const LogisticResult result,
-        FitLogistic({features, labels, 2}, Options(1e-6 * kScale * kScale)));
+        FitLogistic({features, labels, 2},
+                    LogisticOptionsOf(1e-6 * kScale * kScale)));
     EXPECT_TRUE(result.converged) << seed;
     EXPECT_LT(result.gradient_norm, 1e-6 * largest) << seed;
   }
@@ -132,11 +137,11 @@ TEST(LogisticTest, RefusesLabelsOfOneKindAndWrongSizes) {
   const std::vector<float> features = {1, 2, 3};
   const std::vector<uint8_t> none = {0, 0, 0};
   const std::vector<uint8_t> two = {0, 1};
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  EXPECT_THAT(FitLogistic({features, none, 1}, Options(1)),
-              StatusIs(kInvalid, HasSubstr("0 of 3 candidates are relevant")));
-  EXPECT_THAT(FitLogistic({features, two, 1}, Options(1)),
-              StatusIs(kInvalid, HasSubstr("there are 3 values")));
+  EXPECT_THAT(
+      FitLogistic({features, none, 1}, LogisticOptionsOf(1)),
+      StatusIs(kInvalidArgument, HasSubstr("0 of 3 candidates are relevant")));
+  EXPECT_THAT(FitLogistic({features, two, 1}, LogisticOptionsOf(1)),
+              StatusIs(kInvalidArgument, HasSubstr("there are 3 values")));
 }
 
 }  // namespace

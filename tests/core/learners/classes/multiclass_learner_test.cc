@@ -19,11 +19,11 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using config::v1::MulticlassOptions;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-MulticlassOptions Options(
+MulticlassOptions MulticlassOptionsOf(
     MulticlassOptions::Method method,
     std::optional<MulticlassOptions::Binary> binary = std::nullopt) {
   MulticlassOptions options;
@@ -34,12 +34,15 @@ MulticlassOptions Options(
 
 // Options of every method.
 std::vector<MulticlassOptions> AllMethods() {
-  return {
-      Options(MulticlassOptions::HINGE),
-      Options(MulticlassOptions::ONE_AGAINST_ALL, MulticlassOptions::LOGISTIC),
-      Options(MulticlassOptions::ONE_AGAINST_ALL, MulticlassOptions::SVM),
-      Options(MulticlassOptions::ALL_PAIRS, MulticlassOptions::LOGISTIC),
-      Options(MulticlassOptions::ALL_PAIRS, MulticlassOptions::SVM)};
+  return {MulticlassOptionsOf(MulticlassOptions::HINGE),
+          MulticlassOptionsOf(MulticlassOptions::ONE_AGAINST_ALL,
+                              MulticlassOptions::LOGISTIC),
+          MulticlassOptionsOf(MulticlassOptions::ONE_AGAINST_ALL,
+                              MulticlassOptions::SVM),
+          MulticlassOptionsOf(MulticlassOptions::ALL_PAIRS,
+                              MulticlassOptions::LOGISTIC),
+          MulticlassOptionsOf(MulticlassOptions::ALL_PAIRS,
+                              MulticlassOptions::SVM)};
 }
 
 std::string NameOf(const MulticlassOptions& options) {
@@ -115,8 +118,8 @@ TEST(MulticlassLearnerTest, OneAgainstAllFailsOnExample171) {
 TEST(MulticlassLearnerTest, WeightsAreBlocksByClass) {
   TestQueries queries;
   queries.Add({1, 0, 0, 0, 2, 0, 0, 0, 4}, {0, 1, 2});
-  MulticlassOptions options =
-      Options(MulticlassOptions::ONE_AGAINST_ALL, MulticlassOptions::SVM);
+  MulticlassOptions options = MulticlassOptionsOf(
+      MulticlassOptions::ONE_AGAINST_ALL, MulticlassOptions::SVM);
   options.add_lambda(100);
   options.mutable_one_slack()->set_gap_tolerance(1e-9);
   ASSERT_OK_AND_ASSIGN(const LabelledResult result,
@@ -145,7 +148,8 @@ TEST(MulticlassLearnerTest, LogisticByHand) {
   queries.Add({1, -1, 1, -1}, {0, 1, 0, 1});
   for (const auto method :
        {MulticlassOptions::ONE_AGAINST_ALL, MulticlassOptions::ALL_PAIRS}) {
-    MulticlassOptions options = Options(method, MulticlassOptions::LOGISTIC);
+    MulticlassOptions options =
+        MulticlassOptionsOf(method, MulticlassOptions::LOGISTIC);
     const double log2 = std::log(2);
     options.add_lambda(1 / (3 * log2));
     ASSERT_OK_AND_ASSIGN(const LabelledResult result,
@@ -194,7 +198,7 @@ TEST(MulticlassLearnerTest, EveryPointHasAGap) {
 TEST(MulticlassLearnerTest, CostsAreByRowsOfWhatIsSaid) {
   TestQueries queries;
   queries.Add({2, 0, 0, 1}, {0, 1});
-  MulticlassOptions options = Options(MulticlassOptions::HINGE);
+  MulticlassOptions options = MulticlassOptionsOf(MulticlassOptions::HINGE);
   for (const double cost : {0, 1, 3, 0}) options.add_cost(cost);
   options.add_lambda(1);
   options.mutable_one_slack()->set_gap_tolerance(1e-10);
@@ -222,8 +226,9 @@ TEST(MulticlassLearnerTest, PublishesASelectionAmongClasses) {
   EXPECT_FALSE(policy.softmax_selection().has_abstain_score());
   EXPECT_EQ(policy.inverse_temperature(), 4);
   EXPECT_EQ(policy.uniform_mixture(), 0.1);
-  EXPECT_THAT(learner->MakePolicy({.action_kind = ActionKind::kRank}),
-              StatusIs(kInvalid, HasSubstr("action is rank, must be select")));
+  EXPECT_THAT(
+      learner->MakePolicy({.action_kind = ActionKind::kRank}),
+      StatusIs(kInvalidArgument, HasSubstr("action is rank, must be select")));
 }
 
 TEST(MulticlassLearnerTest, NamesWhatIsWrong) {
@@ -232,33 +237,39 @@ TEST(MulticlassLearnerTest, NamesWhatIsWrong) {
                                  {.num_features = 2, .max_relevance = 2})
         .status();
   };
-  MulticlassOptions options = Options(MulticlassOptions::HINGE);
+  MulticlassOptions options = MulticlassOptionsOf(MulticlassOptions::HINGE);
   options.add_cost(0);
-  EXPECT_THAT(error(options),
-              StatusIs(kInvalid, HasSubstr("multiclass.cost has 1 values, must "
+  EXPECT_THAT(
+      error(options),
+      StatusIs(kInvalidArgument, HasSubstr("multiclass.cost has 1 values, must "
                                            "have 9, 3 x 3")));
   options.set_method(MulticlassOptions::ALL_PAIRS);
   EXPECT_THAT(error(options),
-              StatusIs(kInvalid, HasSubstr("must be unset for "
-                                           "method ALL_PAIRS")));
-  EXPECT_THAT(error(Options(MulticlassOptions::HINGE, MulticlassOptions::SVM)),
-              StatusIs(kInvalid, HasSubstr("multiclass.binary is set")));
-  options = Options(MulticlassOptions::HINGE);
+              StatusIs(kInvalidArgument, HasSubstr("must be unset for "
+                                                   "method ALL_PAIRS")));
+  EXPECT_THAT(
+      error(MulticlassOptionsOf(MulticlassOptions::HINGE,
+                                MulticlassOptions::SVM)),
+      StatusIs(kInvalidArgument, HasSubstr("multiclass.binary is set")));
+  options = MulticlassOptionsOf(MulticlassOptions::HINGE);
   options.add_lambda(-1);
   EXPECT_THAT(error(options),
-              StatusIs(kInvalid, HasSubstr("multiclass.lambda is -1")));
-  options = Options(MulticlassOptions::HINGE);
+              StatusIs(kInvalidArgument, HasSubstr("multiclass.lambda is -1")));
+  options = MulticlassOptionsOf(MulticlassOptions::HINGE);
   for (int l = 0; l < 9; ++l) options.add_cost(1);
   const TestQueries queries = Example171();
-  EXPECT_THAT(Learn(options, queries, queries, 3),
-              StatusIs(kInvalid, HasSubstr("costs(0, 0) is 1, must be 0")));
+  EXPECT_THAT(
+      Learn(options, queries, queries, 3),
+      StatusIs(kInvalidArgument, HasSubstr("costs(0, 0) is 1, must be 0")));
   TestQueries alike;
   alike.Add({1, 2}, {1, 1});
-  EXPECT_THAT(Learn(Options(MulticlassOptions::HINGE), alike, queries, 2),
-              StatusIs(kInvalid, HasSubstr("features")));
-  EXPECT_THAT(Learn(Options(MulticlassOptions::HINGE), alike, alike, 2),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("is of class 1: nothing tells")));
+  EXPECT_THAT(
+      Learn(MulticlassOptionsOf(MulticlassOptions::HINGE), alike, queries, 2),
+      StatusIs(kInvalidArgument, HasSubstr("features")));
+  EXPECT_THAT(
+      Learn(MulticlassOptionsOf(MulticlassOptions::HINGE), alike, alike, 2),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               HasSubstr("is of class 1: nothing tells")));
 }
 
 // Reads rows of 64 integers of 0 .. 16 and the digit, scaled to 1, with a

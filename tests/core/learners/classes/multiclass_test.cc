@@ -37,11 +37,11 @@ absl::StatusOr<MulticlassResult> TrainHinge(const MulticlassData& data,
 
 // Example 17.1: x1 = (-1, 1) and x3 = (1, 1) with probability 0.4, x2 = (0, 1)
 // with 0.2, x_i of label i.
-struct Example171 {
+struct Example171Rows {
   std::vector<float> features;
   std::vector<uint32_t> labels;
 
-  Example171() {
+  Example171Rows() {
     const int counts[] = {4, 2, 4};
     for (uint32_t label = 0; label < 3; ++label) {
       for (int i = 0; i < counts[label]; ++i) {
@@ -62,7 +62,7 @@ struct Example171 {
 };
 
 TEST(MulticlassTest, OneAgainstAllFailsWhereTheHingeDoesNot) {
-  const Example171 example;
+  const Example171Rows example;
   ASSERT_OK_AND_ASSIGN(const MulticlassModel one_against_all,
                        OneAgainstAll(example.view(), Svm(2, 1)));
   EXPECT_EQ(example.Errors(one_against_all), 0.2);
@@ -76,7 +76,7 @@ TEST(MulticlassTest, OneAgainstAllFailsWhereTheHingeDoesNot) {
 
 // All pairs and one against all work with any binary learner.
 TEST(MulticlassTest, ReductionsTakeOtherLearners) {
-  const Example171 example;
+  const Example171Rows example;
   const BinaryLearner logistic =
       [](std::span<const float> features,
          std::span<const uint8_t> labels) -> absl::StatusOr<Eigen::VectorXd> {
@@ -148,7 +148,7 @@ TEST(MulticlassTest, HingeIsAtItsMinimum) {
 // Starting from the last λ and its planes finds the same minimum as a cold
 // start.
 TEST(MulticlassTest, AStartChangesNoMinimum) {
-  const Example171 example;
+  const Example171Rows example;
   MulticlassHinge options;
   options.one_slack.set_gap_tolerance(1e-7);
   ASSERT_OK_AND_ASSIGN(const auto trainer,
@@ -190,7 +190,7 @@ TEST(MulticlassTest, LossAugmentedLabelsEqualEnumeration) {
 }
 
 TEST(MulticlassTest, NamesWhatIsWrong) {
-  const Example171 example;
+  const Example171Rows example;
   MulticlassData data = example.view();
   data.num_labels = 2;
   EXPECT_THAT(TrainHinge(data, {}, 1),

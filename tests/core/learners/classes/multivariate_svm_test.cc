@@ -12,15 +12,15 @@ namespace {
 constexpr uint32_t kItems = 8;
 constexpr uint32_t kFeatures = 3;
 
-struct Problem {
+struct MultivariateProblem {
   std::vector<float> features;
   std::vector<uint8_t> labels;
   MultivariateLoss loss;
   Candidates items() const { return *Candidates::Dense(features, kFeatures); }
 };
 
-Problem RandomProblem(RandomSequence& random) {
-  Problem problem;
+MultivariateProblem RandomMultivariateProblem(RandomSequence& random) {
+  MultivariateProblem problem;
   for (uint32_t i = 0; i < kItems; ++i) {
     problem.labels.push_back(i < 3 ? 1 : 0);
     for (uint32_t j = 0; j < kFeatures; ++j) {
@@ -36,7 +36,7 @@ Problem RandomProblem(RandomSequence& random) {
 }
 
 // All of the 2^8 planes of the hinge whose vectors are within the bounds.
-CuttingPlanes AllPlanes(const Problem& problem) {
+CuttingPlanes AllPlanes(const MultivariateProblem& problem) {
   CuttingPlanes planes(kFeatures, 1 << kItems);
   for (uint32_t word = 0; word < (1u << kItems); ++word) {
     std::vector<uint8_t> v(kItems);
@@ -61,7 +61,7 @@ TEST(MultivariateSvmTest, AgreesWithAllConstraintsAtOnce) {
   config::v1::OneSlackOptions options;
   options.set_gap_tolerance(1e-6);
   for (int trial = 0; trial < 60; ++trial) {
-    const Problem problem = RandomProblem(random);
+    const MultivariateProblem problem = RandomMultivariateProblem(random);
     auto svm = MultivariateSvm::Create(problem.items(), problem.labels,
                                        problem.loss, options);
     ASSERT_TRUE(svm.ok()) << svm.status();
@@ -82,7 +82,7 @@ TEST(MultivariateSvmTest, AgreesWithAllConstraintsAtOnce) {
 // If one feature separates the labels, enough weight on it makes every hinge 0:
 // J is at most λ/2 ‖w‖².
 TEST(MultivariateSvmTest, SeparatesWhatCanBeSeparated) {
-  Problem problem;
+  MultivariateProblem problem;
   for (uint32_t i = 0; i < kItems; ++i) {
     problem.labels.push_back(i % 3 == 0 ? 1 : 0);
     problem.features.insert(problem.features.end(),

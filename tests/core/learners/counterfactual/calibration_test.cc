@@ -10,6 +10,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -161,31 +162,31 @@ TEST(CalibrateTest, ALawThatHoldsAtEveryTemperatureChangesNothing) {
 }
 
 TEST(CalibrateTest, BadInputIsNamed) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   const auto queries = Queries({Query({-1})});
   model::v1::Policy policy = Model().policy();
   EXPECT_THAT(CalibrateInverseTemperature(queries, policy, {.alpha_min = 0}),
-              StatusIs(kInvalid, HasSubstr("alpha_min is 0")));
+              StatusIs(kInvalidArgument, HasSubstr("alpha_min is 0")));
   EXPECT_THAT(CalibrateInverseTemperature(queries, policy,
                                           {.alpha_min = 2, .alpha_max = 2}),
-              StatusIs(kInvalid, HasSubstr("must ascend")));
+              StatusIs(kInvalidArgument, HasSubstr("must ascend")));
   EXPECT_THAT(
       CalibrateInverseTemperature(queries, policy, {.tolerance = std::nan("")}),
-      StatusIs(kInvalid, HasSubstr("tolerance is nan")));
+      StatusIs(kInvalidArgument, HasSubstr("tolerance is nan")));
   policy.set_uniform_mixture(2);
   EXPECT_THAT(CalibrateInverseTemperature(queries, policy, {}),
-              StatusIs(kInvalid));
+              StatusIs(kInvalidArgument));
   policy.set_uniform_mixture(0);
   policy.mutable_softmax_selection()->clear_abstain_score();
   EXPECT_THAT(CalibrateInverseTemperature(queries, policy, {}),
-              StatusIs(kInvalid, HasSubstr("cannot abstain")));
+              StatusIs(kInvalidArgument, HasSubstr("cannot abstain")));
   EXPECT_THAT(ScoredQueries::Create(Model(), {}),
-              StatusIs(kInvalid, HasSubstr("there is none")));
+              StatusIs(kInvalidArgument, HasSubstr("there is none")));
   BanditTuple two_features = Query({1, 2});
   two_features.num_features = 2;
   const std::vector<BanditTuple> tuples = {Query({1}), two_features};
-  EXPECT_THAT(ScoredQueries::Create(Model(), {tuples}),
-              StatusIs(kInvalid, HasSubstr("tuple 1 has 2 features, must")));
+  EXPECT_THAT(
+      ScoredQueries::Create(Model(), {tuples}),
+      StatusIs(kInvalidArgument, HasSubstr("tuple 1 has 2 features, must")));
 }
 
 }  // namespace

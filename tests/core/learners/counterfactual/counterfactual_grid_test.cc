@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "process/threads.h"
 #include "tests/core/learners/counterfactual/random_tuples.h"
+#include "tests/core/learners/counterfactual/selection_training.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -23,11 +24,9 @@ namespace {
 using config::v1::PoemOptions;
 using testing::HasSubstr;
 
-const LinearFamily kFamily{ActionKind::kSelect, 4, false, 0.05};
-
 // Selections drawn uniformly, with more reward if the first feature is large.
 std::vector<BanditTuple> MakeSelections(size_t n, uint64_t seed) {
-  std::vector<BanditTuple> tuples = RandomTuples(kFamily, n, seed);
+  std::vector<BanditTuple> tuples = RandomTuples(kSelections, n, seed);
   const std::vector<double> first = {1, 0, 0, 0};
   for (BanditTuple& tuple : tuples) {
     tuple.log_propensity = -std::log(tuple.candidates().num_candidates());
@@ -61,17 +60,7 @@ class LabelsGridData : public GridData {
   const RandomLabels* labels_;
 };
 
-PoemOptions MakeOptions(PoemOptions::Objective objective,
-                        PoemOptions::Optimiser optimiser) {
-  PoemOptions options;
-  options.set_objective(objective);
-  options.set_optimiser(optimiser);
-  options.mutable_adagrad()->set_max_epochs(5);
-  options.mutable_lbfgs()->set_max_iterations(20);
-  return options;
-}
-
-struct Case {
+struct ObjectiveCase {
   PoemOptions::Objective objective;
   PoemOptions::Optimiser optimiser;
   size_t num_lambdas;  // In the default grid.
@@ -84,22 +73,22 @@ class GridTest : public testing::Test {
 };
 
 class EveryObjectiveTest : public GridTest,
-                           public testing::WithParamInterface<Case> {};
+                           public testing::WithParamInterface<ObjectiveCase> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Objectives, EveryObjectiveTest,
     testing::Values(
-        Case{PoemOptions::CRM, PoemOptions::STOCHASTIC, 8},
-        Case{PoemOptions::CRM, PoemOptions::BATCH, 8},
-        Case{PoemOptions::IPS, PoemOptions::STOCHASTIC, 1},
-        Case{PoemOptions::IPS, PoemOptions::BATCH, 1},
-        Case{PoemOptions::CLIPPED_IPS, PoemOptions::STOCHASTIC, 1},
-        Case{PoemOptions::CLIPPED_IPS, PoemOptions::BATCH, 1},
-        Case{PoemOptions::SELF_NORMALISED, PoemOptions::BATCH, 4},
-        Case{PoemOptions::DOUBLY_ROBUST, PoemOptions::STOCHASTIC, 8},
-        Case{PoemOptions::DOUBLY_ROBUST, PoemOptions::BATCH, 8},
-        Case{PoemOptions::LOG_SMOOTHING, PoemOptions::STOCHASTIC, 3},
-        Case{PoemOptions::LOG_SMOOTHING, PoemOptions::BATCH, 3}),
+        ObjectiveCase{PoemOptions::CRM, PoemOptions::STOCHASTIC, 8},
+        ObjectiveCase{PoemOptions::CRM, PoemOptions::BATCH, 8},
+        ObjectiveCase{PoemOptions::IPS, PoemOptions::STOCHASTIC, 1},
+        ObjectiveCase{PoemOptions::IPS, PoemOptions::BATCH, 1},
+        ObjectiveCase{PoemOptions::CLIPPED_IPS, PoemOptions::STOCHASTIC, 1},
+        ObjectiveCase{PoemOptions::CLIPPED_IPS, PoemOptions::BATCH, 1},
+        ObjectiveCase{PoemOptions::SELF_NORMALISED, PoemOptions::BATCH, 4},
+        ObjectiveCase{PoemOptions::DOUBLY_ROBUST, PoemOptions::STOCHASTIC, 8},
+        ObjectiveCase{PoemOptions::DOUBLY_ROBUST, PoemOptions::BATCH, 8},
+        ObjectiveCase{PoemOptions::LOG_SMOOTHING, PoemOptions::STOCHASTIC, 3},
+        ObjectiveCase{PoemOptions::LOG_SMOOTHING, PoemOptions::BATCH, 3}),
     [](const auto& instance) {
       return PoemOptions::Objective_Name(instance.param.objective) + "_" +
              PoemOptions::Optimiser_Name(instance.param.optimiser);
@@ -116,10 +105,10 @@ void ExpectSame(const GridOutcome& one, const GridOutcome& two) {
 }
 
 TEST_P(EveryObjectiveTest, ThreadsDoNotChangeABitAndEveryPointIsDescribed) {
-  const Case& c = GetParam();
-  const LinearGridData data(kFamily, train_, validation_, c.objective);
+  const ObjectiveCase& c = GetParam();
+  const LinearGridData data(kSelections, train_, validation_, c.objective);
   GridTask task{.data = &data,
-                .options = MakeOptions(c.objective, c.optimiser),
+                .options = ShortOptions(c.objective, c.optimiser),
                 .parent_start = Eigen::Vector4d(-0.5, 0.1, 0.1, 0.1)};
   task.parallel = SerialFor;
   ASSERT_OK_AND_ASSIGN(const GridOutcome one, TrainGrid(task));
@@ -150,11 +139,11 @@ TEST_P(EveryObjectiveTest, ThreadsDoNotChangeABitAndEveryPointIsDescribed) {
 }
 
 TEST_P(EveryObjectiveTest, LabelsLearnInTheSameGrid) {
-  const Case& c = GetParam();
+  const ObjectiveCase& c = GetParam();
   const RandomLabels labels(5, 3, 30, 200, 3);
   const LabelsGridData data(&labels);
   GridTask task{.data = &data,
-                .options = MakeOptions(c.objective, c.optimiser)};
+                .options = ShortOptions(c.objective, c.optimiser)};
   task.options.add_l2(1e-3);
   task.parallel = SerialFor;
   ASSERT_OK_AND_ASSIGN(const GridOutcome one, TrainGrid(task));
@@ -167,9 +156,9 @@ TEST_P(EveryObjectiveTest, LabelsLearnInTheSameGrid) {
 // Theorem 4 of [MaurerPontil09] by hand, at the failure probability of one side
 // for each clip that could have been chosen.
 TEST_F(GridTest, IntervalsOfAPointHoldForEveryClipThereIs) {
-  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
+  const LinearGridData data(kSelections, train_, validation_, PoemOptions::CRM);
   GridTask task{.data = &data,
-                .options = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH),
+                .options = ShortOptions(PoemOptions::CRM, PoemOptions::BATCH),
                 .confidence = 0.9};
   task.options.add_lambda(0.5);
   ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
@@ -233,20 +222,21 @@ TEST_F(GridTest, RewardUnitsScaleEstimatesAndTheirIntervals) {
 }
 
 TEST_F(GridTest, BadCombinationsAndTooFewTuplesAreErrors) {
-  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
+  const LinearGridData data(kSelections, train_, validation_, PoemOptions::CRM);
   GridTask task{.data = &data,
-                .options = MakeOptions(PoemOptions::SELF_NORMALISED,
-                                       PoemOptions::STOCHASTIC)};
+                .options = ShortOptions(PoemOptions::SELF_NORMALISED,
+                                        PoemOptions::STOCHASTIC)};
   EXPECT_THAT(TrainGrid(task), StatusIs(absl::StatusCode::kInvalidArgument,
                                         HasSubstr("must be BATCH")));
-  const LinearGridData one(kFamily, std::span(train_).first(1), validation_,
+  const LinearGridData one(kSelections, std::span(train_).first(1), validation_,
                            PoemOptions::CRM);
   task = {.data = &one, .options = PoemOptions()};
   EXPECT_THAT(TrainGrid(task), StatusIs(absl::StatusCode::kInvalidArgument,
                                         HasSubstr("there are 1")));
   std::vector<BanditTuple> constant = train_;
   for (BanditTuple& tuple : constant) tuple.loss = -0.5;
-  const LinearGridData equal(kFamily, constant, validation_, PoemOptions::CRM);
+  const LinearGridData equal(kSelections, constant, validation_,
+                             PoemOptions::CRM);
   task.data = &equal;
   EXPECT_THAT(TrainGrid(task), StatusIs(absl::StatusCode::kFailedPrecondition,
                                         HasSubstr("have the loss -0.5")));
@@ -254,10 +244,10 @@ TEST_F(GridTest, BadCombinationsAndTooFewTuplesAreErrors) {
 
 // The steps are too small to leave the start.
 TEST_F(GridTest, PointsStartWhereTheOptionsSay) {
-  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
+  const LinearGridData data(kSelections, train_, validation_, PoemOptions::CRM);
   GridTask task{
       .data = &data,
-      .options = MakeOptions(PoemOptions::CRM, PoemOptions::STOCHASTIC),
+      .options = ShortOptions(PoemOptions::CRM, PoemOptions::STOCHASTIC),
       .parent_start = Eigen::VectorXd::Constant(4, -0.5)};
   task.options.mutable_adagrad()->set_step_size(1e-9);
   for (const auto start : {PoemOptions::ZERO, PoemOptions::PARENT}) {
@@ -278,9 +268,9 @@ TEST_F(GridTest, PointsStartWhereTheOptionsSay) {
 TEST_F(GridTest, TheParentStaysWhereNothingValidatesBetter) {
   std::vector<BanditTuple> opposite = MakeSelections(3000, 2);
   for (BanditTuple& tuple : opposite) tuple.loss = -1 - tuple.loss;
-  const LinearGridData data(kFamily, train_, opposite, PoemOptions::CRM);
+  const LinearGridData data(kSelections, train_, opposite, PoemOptions::CRM);
   GridTask task{.data = &data,
-                .options = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH),
+                .options = ShortOptions(PoemOptions::CRM, PoemOptions::BATCH),
                 .parent_start = Eigen::Vector4d(-2, 0, 0, 0)};
   for (const auto start : {PoemOptions::ZERO, PoemOptions::BOTH}) {
     task.options.set_start(start);
@@ -306,11 +296,11 @@ TEST_F(GridTest, TheParentStaysWhereNothingValidatesBetter) {
 // With few tuples every interval is wide, but for that of a policy that does as
 // the log did. Whether the gain is certain is for the gate to say.
 TEST_F(GridTest, TheParentDoesNotBlockWhatIsEstimatedToBeBetter) {
-  const LinearGridData data(kFamily, train_, std::span(validation_).first(150),
-                            PoemOptions::CRM);
+  const LinearGridData data(
+      kSelections, train_, std::span(validation_).first(150), PoemOptions::CRM);
   const GridTask task{
       .data = &data,
-      .options = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH),
+      .options = ShortOptions(PoemOptions::CRM, PoemOptions::BATCH),
       .parent_start = Eigen::Vector4d(0, 0, 0, 0)};
   ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
   EXPECT_FALSE(outcome.keeps_parent);
@@ -323,11 +313,11 @@ TEST_F(GridTest, TheParentDoesNotBlockWhatIsEstimatedToBeBetter) {
 
 // AdaGrad's steps diverge with so large an l2: another point is chosen.
 TEST_F(GridTest, APointThatDivergesIsKeptAndNotChosen) {
-  const LinearGridData data(kFamily, train_, validation_, PoemOptions::CRM);
-  GridTask task{
-      .data = &data,
-      .options = MakeOptions(PoemOptions::CLIPPED_IPS, PoemOptions::STOCHASTIC),
-      .parent_start = Eigen::VectorXd::Constant(4, 10)};
+  const LinearGridData data(kSelections, train_, validation_, PoemOptions::CRM);
+  GridTask task{.data = &data,
+                .options = ShortOptions(PoemOptions::CLIPPED_IPS,
+                                        PoemOptions::STOCHASTIC),
+                .parent_start = Eigen::VectorXd::Constant(4, 10)};
   task.options.set_start(PoemOptions::PARENT);
   task.options.add_l2(1e308);
   task.options.add_l2(1e-4);
@@ -342,7 +332,7 @@ TEST_F(GridTest, APointThatDivergesIsKeptAndNotChosen) {
 
 GridTask BatchTask(const GridData* data) {
   GridTask task{.data = data,
-                .options = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH)};
+                .options = ShortOptions(PoemOptions::CRM, PoemOptions::BATCH)};
   task.options.add_lambda(0);
   return task;
 }
@@ -351,7 +341,7 @@ GridTask BatchTask(const GridData* data) {
 // 60 tuples. It must not win, or nothing would ever be learned from small logs.
 TEST_F(GridTest, APolicyThatDoesNothingDoesNotCompete) {
   const std::vector<BanditTuple> few = MakeSelections(60, 2);
-  const LinearGridData data(kFamily, train_, few, PoemOptions::CRM);
+  const LinearGridData data(kSelections, train_, few, PoemOptions::CRM);
   GridTask task = BatchTask(&data);
   task.options.add_l2(1e6);
   task.options.add_l2(1e-6);
@@ -369,7 +359,7 @@ TEST_F(GridTest, RoundedPropensitiesAreNoMove) {
     tuple.log_propensity =
         std::log(std::round(1000 * std::exp(tuple.log_propensity)) / 1000);
   }
-  const LinearGridData data(kFamily, train_, rounded, PoemOptions::CRM);
+  const LinearGridData data(kSelections, train_, rounded, PoemOptions::CRM);
   GridTask task = BatchTask(&data);
   task.options.add_l2(1e6);
   ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
@@ -385,8 +375,9 @@ class WithUnreachable : public LinearGridData {
 };
 
 TEST_F(GridTest, UnreachableRewardsCountForTheLog) {
-  const LinearGridData all(kFamily, train_, validation_, PoemOptions::CRM);
-  const WithUnreachable half(kFamily, train_, validation_, PoemOptions::CRM);
+  const LinearGridData all(kSelections, train_, validation_, PoemOptions::CRM);
+  const WithUnreachable half(kSelections, train_, validation_,
+                             PoemOptions::CRM);
   GridTask task = BatchTask(&all);
   ASSERT_OK_AND_ASSIGN(const GridOutcome one, TrainGrid(task));
   task.data = &half;

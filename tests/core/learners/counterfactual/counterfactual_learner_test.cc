@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/crm_risk.h"
 #include "tests/core/learners/counterfactual/random_tuples.h"
+#include "tests/core/learners/counterfactual/selection_training.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -20,26 +21,16 @@ namespace {
 using config::v1::PoemOptions;
 using testing::HasSubstr;
 
-const LinearFamily kFamily{ActionKind::kSelect, 4, true, 0.1};
-
-PoemOptions MakeOptions(PoemOptions::Objective objective,
-                        PoemOptions::Optimiser optimiser) {
-  PoemOptions options;
-  options.set_objective(objective);
-  options.set_optimiser(optimiser);
-  return options;
-}
-
 // Random selections, drawn uniformly; the larger the first feature, the better.
-struct Problem {
-  explicit Problem(uint64_t seed)
-      : tuples(RandomTuples(kFamily, 400, seed)), policy(Make()) {
+struct SelectionProblem {
+  explicit SelectionProblem(uint64_t seed)
+      : tuples(RandomTuples(kSelectionsOrNone, 400, seed)), policy(Make()) {
     std::vector<double> losses;
     for (size_t i = 0; i < tuples.size(); ++i) {
       losses.push_back(policy->loss(i));
     }
     model = std::make_unique<CandidateLossModel>(
-        *CandidateLossModel::Fit(kFamily, tuples, losses, {}));
+        *CandidateLossModel::Fit(kSelectionsOrNone, tuples, losses, {}));
   }
 
   std::unique_ptr<LinearTuplePolicy> Make() {
@@ -56,7 +47,7 @@ struct Problem {
       tuple.loss = 0.5 * tuple.loss - 0.5 / (1 + std::exp(-2 * x));
     }
     return std::make_unique<LinearTuplePolicy>(
-        *LinearTuplePolicy::Create(kFamily, tuples));
+        *LinearTuplePolicy::Create(kSelectionsOrNone, tuples));
   }
 
   absl::StatusOr<CounterfactualResult> Train(const CounterfactualRun& run) {
@@ -73,7 +64,7 @@ struct Problem {
 // Two optimisers of the same objective: mini-batches of all tuples reach the
 // minimum of L-BFGS.
 TEST(CounterfactualLearnerTest, BothOptimisersMinimiseTheSame) {
-  Problem problem(1);
+  SelectionProblem problem(1);
   for (const auto objective :
        {PoemOptions::CRM, PoemOptions::IPS, PoemOptions::CLIPPED_IPS,
         PoemOptions::DOUBLY_ROBUST, PoemOptions::LOG_SMOOTHING}) {
@@ -103,7 +94,7 @@ TEST(CounterfactualLearnerTest, BothOptimisersMinimiseTheSame) {
 // The objective is the risk of the weights, computed in another way, and the
 // penalty in its unit.
 TEST(CounterfactualLearnerTest, TheObjectiveIsThatOfItsRisk) {
-  Problem problem(8);
+  SelectionProblem problem(8);
   const CrmRisk crm = *CrmRisk::Create(3, 0.5);
   const CrmRisk ips = *CrmRisk::Create(HUGE_VAL, 0);
   const CrmRisk clipped = *CrmRisk::Create(3, 0);
@@ -133,7 +124,7 @@ TEST(CounterfactualLearnerTest, TheObjectiveIsThatOfItsRisk) {
 }
 
 TEST(CounterfactualLearnerTest, SelfNormalisedLearnsWithBatches) {
-  Problem problem(2);
+  SelectionProblem problem(2);
   CounterfactualRun run{.lambda = 0.1, .l2 = 0.01};
   run.options = MakeOptions(PoemOptions::SELF_NORMALISED, PoemOptions::BATCH);
   ASSERT_OK_AND_ASSIGN(const auto result, problem.Train(run));
@@ -142,7 +133,7 @@ TEST(CounterfactualLearnerTest, SelfNormalisedLearnsWithBatches) {
 }
 
 TEST(CounterfactualLearnerTest, LambdaIsAFactorOfItsUnit) {
-  Problem problem(3);
+  SelectionProblem problem(3);
   const double star = *CalibratedLambda(*problem.policy);
   EXPECT_GT(star, 0);
   PoemOptions options = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH);
@@ -169,7 +160,7 @@ TEST(CounterfactualLearnerTest, LambdaIsAFactorOfItsUnit) {
 }
 
 TEST(CounterfactualLearnerTest, EqualLossesHaveNoFactorButAbsoluteLambda) {
-  Problem problem(4);
+  SelectionProblem problem(4);
   for (BanditTuple& tuple : problem.tuples) tuple.loss = -0.5;
   PoemOptions options = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH);
   EXPECT_THAT(
@@ -187,10 +178,10 @@ TEST(CounterfactualLearnerTest, EqualLossesHaveNoFactorButAbsoluteLambda) {
 }
 
 TEST(CounterfactualLearnerTest, OneTupleIsRefused) {
-  Problem problem(5);
+  SelectionProblem problem(5);
   const std::vector<BanditTuple> one(problem.tuples.begin(),
                                      problem.tuples.begin() + 1);
-  LinearTuplePolicy policy = *LinearTuplePolicy::Create(kFamily, one);
+  LinearTuplePolicy policy = *LinearTuplePolicy::Create(kSelectionsOrNone, one);
   for (const auto objective : {PoemOptions::CRM, PoemOptions::LOG_SMOOTHING,
                                PoemOptions::SELF_NORMALISED}) {
     CounterfactualRun run{.lambda = 1};
@@ -204,7 +195,7 @@ TEST(CounterfactualLearnerTest, OneTupleIsRefused) {
 // Every weight is above M = 1 near the start: the gradient is 0, so the result
 // is the start.
 TEST(CounterfactualLearnerTest, AllWeightsClippedLeavesTheStart) {
-  Problem problem(6);
+  SelectionProblem problem(6);
   double sum = 0;
   for (BanditTuple& tuple : problem.tuples) {
     tuple.log_propensity = -30;
@@ -213,7 +204,7 @@ TEST(CounterfactualLearnerTest, AllWeightsClippedLeavesTheStart) {
   for (const auto optimiser : {PoemOptions::BATCH, PoemOptions::STOCHASTIC}) {
     CounterfactualRun run{.clip = 1, .lambda = 0};
     run.options = MakeOptions(PoemOptions::CRM, optimiser);
-    run.start = Eigen::VectorXd::Constant(kFamily.dimension(), 0.1);
+    run.start = Eigen::VectorXd::Constant(kSelectionsOrNone.dimension(), 0.1);
     ASSERT_OK_AND_ASSIGN(const auto result, problem.Train(run));
     EXPECT_EQ(result.parameters, run.start);
     EXPECT_EQ(result.termination, "gradient");
@@ -222,7 +213,7 @@ TEST(CounterfactualLearnerTest, AllWeightsClippedLeavesTheStart) {
 }
 
 TEST(CounterfactualLearnerTest, RefusesAClipBelowOneAndAWrongStart) {
-  Problem problem(7);
+  SelectionProblem problem(7);
   CounterfactualRun run{.clip = 0.5};
   EXPECT_THAT(problem.Train(run),
               StatusIs(absl::StatusCode::kInvalidArgument,

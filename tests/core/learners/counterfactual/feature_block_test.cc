@@ -16,9 +16,9 @@ namespace {
 
 using testing::ElementsAreArray;
 
-const LinearFamily kFamily{.action_kind = ActionKind::kRank,
-                           .num_features = 7,
-                           .uniform_mixture = 0.1};
+const LinearFamily kRankings{.action_kind = ActionKind::kRank,
+                             .num_features = 7,
+                             .uniform_mixture = 0.1};
 
 // Stores features in a string.
 class StringStore : public FeatureStore {
@@ -64,7 +64,7 @@ class FeatureBlockTest : public testing::Test {
     }
   }
 
-  const std::vector<BanditTuple> tuples_ = RandomTuples(kFamily, 300, 5);
+  const std::vector<BanditTuple> tuples_ = RandomTuples(kRankings, 300, 5);
   std::vector<BanditTuple> stored_ = tuples_;
   StringStore store_;
   std::vector<uint32_t> order_;
@@ -100,15 +100,15 @@ TEST_F(FeatureBlockTest, GivesOneRow) {
 
 TEST_F(FeatureBlockTest, ThePolicyComputesTheSameBits) {
   RandomSequence random(SeedKey(1));
-  const Eigen::VectorXd point = RandomPoint(kFamily, &random);
+  const Eigen::VectorXd point = RandomPoint(kRankings, &random);
   std::vector<std::vector<double>> values;
   std::vector<Eigen::VectorXd> gradients;
   for (const auto* tuples : {&tuples_, &std::as_const(stored_)}) {
     ASSERT_OK_AND_ASSIGN(LinearTuplePolicy policy,
-                         LinearTuplePolicy::Create(kFamily, *tuples));
+                         LinearTuplePolicy::Create(kRankings, *tuples));
     values.emplace_back(order_.size());
     policy.LogProbabilities(point, order_, values.back());
-    gradients.emplace_back(Eigen::VectorXd::Zero(kFamily.dimension()));
+    gradients.emplace_back(Eigen::VectorXd::Zero(kRankings.dimension()));
     policy.AddGradient(values.back(), &gradients.back());
   }
   EXPECT_EQ(values[0], values[1]);
@@ -118,18 +118,19 @@ TEST_F(FeatureBlockTest, ThePolicyComputesTheSameBits) {
 
 TEST_F(FeatureBlockTest, TheLossModelComputesTheSameBits) {
   RandomSequence random(SeedKey(2));
-  const Eigen::VectorXd point = RandomPoint(kFamily, &random);
+  const Eigen::VectorXd point = RandomPoint(kRankings, &random);
   std::vector<double> losses;
   for (const BanditTuple& tuple : tuples_) losses.push_back(tuple.loss);
   std::vector<std::vector<double>> values;
   std::vector<Eigen::VectorXd> gradients;
   for (const auto* tuples : {&tuples_, &std::as_const(stored_)}) {
-    ASSERT_OK_AND_ASSIGN(const CandidateLossModel fitted,
-                         CandidateLossModel::Fit(kFamily, *tuples, losses, {}));
+    ASSERT_OK_AND_ASSIGN(
+        const CandidateLossModel fitted,
+        CandidateLossModel::Fit(kRankings, *tuples, losses, {}));
     CandidateLossModel model = fitted;
     values.emplace_back(order_.size());
     model.ExpectedLosses(point, order_, values.back());
-    gradients.emplace_back(Eigen::VectorXd::Zero(kFamily.dimension()));
+    gradients.emplace_back(Eigen::VectorXd::Zero(kRankings.dimension()));
     model.AddGradient(values.back(), &gradients.back());
   }
   EXPECT_EQ(values[0], values[1]);

@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/learners/counterfactual/random_tuples.h"
+#include "tests/core/learners/counterfactual/selection_training.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -21,8 +22,6 @@ namespace {
 
 using config::v1::PoemOptions;
 using testing::HasSubstr;
-
-const LinearFamily kFamily{ActionKind::kSelect, 4, false, 0.05};
 
 // The weighted losses of the tuples, as the learner makes them itself.
 class SameRisk : public GridRisk {
@@ -61,30 +60,20 @@ class SameRiskData : public LinearGridData {
   }
 };
 
-PoemOptions MakeOptions(PoemOptions::Objective objective,
-                        PoemOptions::Optimiser optimiser) {
-  PoemOptions options;
-  options.set_objective(objective);
-  options.set_optimiser(optimiser);
-  options.mutable_adagrad()->set_max_epochs(4);
-  options.mutable_lbfgs()->set_max_iterations(10);
-  return options;
-}
-
 // Clip, λ, unit of losses, scales and penalties reach a risk as they reach the
 // learner's own.
 TEST(GridRiskTest, TheSameRiskFromTheDataChangesNothing) {
-  const std::vector<BanditTuple> train = RandomTuples(kFamily, 120, 1);
-  const std::vector<BanditTuple> validation = RandomTuples(kFamily, 120, 2);
+  const std::vector<BanditTuple> train = RandomTuples(kSelections, 120, 1);
+  const std::vector<BanditTuple> validation = RandomTuples(kSelections, 120, 2);
   for (const auto objective :
        {PoemOptions::CRM, PoemOptions::IPS, PoemOptions::CLIPPED_IPS,
         PoemOptions::LOG_SMOOTHING}) {
-    const LinearGridData own(kFamily, train, validation, objective);
-    const SameRiskData brought(kFamily, train, validation, objective);
+    const LinearGridData own(kSelections, train, validation, objective);
+    const SameRiskData brought(kSelections, train, validation, objective);
     for (const auto optimiser : {PoemOptions::STOCHASTIC, PoemOptions::BATCH}) {
       for (const auto penalty :
            {PoemOptions::NORM, PoemOptions::PROXIMAL, PoemOptions::KL}) {
-        GridTask task{.options = MakeOptions(objective, optimiser),
+        GridTask task{.options = ShortOptions(objective, optimiser),
                       .parent_start = Eigen::Vector4d(0.5, 0, -0.5, 0.1)};
         task.options.set_penalty(penalty);
         task.options.set_standardise(true);
@@ -136,14 +125,14 @@ class BowlRisk : public SameRisk {
 
 // The minimum of ‖w - c‖² / κ + μ ‖w‖² is c / (1 + κ μ).
 TEST(GridRiskTest, BatchMinimisesTheObjectiveOfARiskInItsUnit) {
-  const std::vector<BanditTuple> tuples = RandomTuples(kFamily, 50, 3);
+  const std::vector<BanditTuple> tuples = RandomTuples(kSelections, 50, 3);
   const Eigen::VectorXd centre = Eigen::Vector4d(1, -2, 3, 0.5);
-  LinearTuplePolicy policy = *LinearTuplePolicy::Create(kFamily, tuples);
+  LinearTuplePolicy policy = *LinearTuplePolicy::Create(kSelections, tuples);
   BowlRisk risk(std::make_unique<LinearTuplePolicy>(
-                    *LinearTuplePolicy::Create(kFamily, tuples)),
+                    *LinearTuplePolicy::Create(kSelections, tuples)),
                 Bowl(centre), 4);
   CounterfactualRun run{
-      .options = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH),
+      .options = ShortOptions(PoemOptions::CRM, PoemOptions::BATCH),
       .clip = 10,
       .l2 = 0.5,
       .risk = &risk};
@@ -158,21 +147,21 @@ TEST(GridRiskTest, BatchMinimisesTheObjectiveOfARiskInItsUnit) {
 }
 
 TEST(GridRiskTest, DataWithoutARiskAreTold) {
-  const std::vector<BanditTuple> tuples = RandomTuples(kFamily, 50, 4);
+  const std::vector<BanditTuple> tuples = RandomTuples(kSelections, 50, 4);
   for (const auto objective : {PoemOptions::CRM, PoemOptions::DOUBLY_ROBUST}) {
-    const LinearGridData data(kFamily, tuples, tuples, objective);
+    const LinearGridData data(kSelections, tuples, tuples, objective);
     GridTask task{.data = &data,
-                  .options = MakeOptions(objective, PoemOptions::BATCH)};
+                  .options = ShortOptions(objective, PoemOptions::BATCH)};
     task.options.set_rank_weights(PoemOptions::PREFIXES);
     EXPECT_THAT(TrainGrid(task),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("rank_weights is PREFIXES, must be ORDER "
                                    "for data without rewards by rank")));
   }
-  const LinearGridData data(kFamily, tuples, tuples, PoemOptions::EXPOSURE);
+  const LinearGridData data(kSelections, tuples, tuples, PoemOptions::EXPOSURE);
   GridTask task{
       .data = &data,
-      .options = MakeOptions(PoemOptions::EXPOSURE, PoemOptions::BATCH)};
+      .options = ShortOptions(PoemOptions::EXPOSURE, PoemOptions::BATCH)};
   task.options.add_examination(1);
   EXPECT_THAT(TrainGrid(task),
               StatusIs(absl::StatusCode::kInvalidArgument,
@@ -181,11 +170,11 @@ TEST(GridRiskTest, DataWithoutARiskAreTold) {
 
 // The steps are too small to leave the start.
 TEST(GridPriorTest, PointsAlsoStartFromThePrior) {
-  const std::vector<BanditTuple> tuples = RandomTuples(kFamily, 50, 5);
-  const LinearGridData data(kFamily, tuples, tuples, PoemOptions::IPS);
+  const std::vector<BanditTuple> tuples = RandomTuples(kSelections, 50, 5);
+  const LinearGridData data(kSelections, tuples, tuples, PoemOptions::IPS);
   GridTask task{
       .data = &data,
-      .options = MakeOptions(PoemOptions::IPS, PoemOptions::STOCHASTIC),
+      .options = ShortOptions(PoemOptions::IPS, PoemOptions::STOCHASTIC),
       .prior = Eigen::Vector4d(1, 2, 3, 4)};
   task.options.mutable_adagrad()->set_step_size(1e-9);
   const auto starts = [&task](PoemOptions::Start start, bool has_parent) {
@@ -212,10 +201,10 @@ TEST(GridPriorTest, PointsAlsoStartFromThePrior) {
 // A pull that nothing outweighs leads to w₀: the prior, or without one the
 // parent.
 TEST(GridPriorTest, ProximalPullsToThePriorOrElseToTheParent) {
-  const std::vector<BanditTuple> tuples = RandomTuples(kFamily, 50, 6);
-  const LinearGridData data(kFamily, tuples, tuples, PoemOptions::IPS);
+  const std::vector<BanditTuple> tuples = RandomTuples(kSelections, 50, 6);
+  const LinearGridData data(kSelections, tuples, tuples, PoemOptions::IPS);
   GridTask task{.data = &data,
-                .options = MakeOptions(PoemOptions::IPS, PoemOptions::BATCH),
+                .options = ShortOptions(PoemOptions::IPS, PoemOptions::BATCH),
                 .parent_start = Eigen::Vector4d(0.1, 0.2, 0.3, 0.4)};
   task.options.set_penalty(PoemOptions::PROXIMAL);
   task.options.set_start(PoemOptions::ZERO);

@@ -17,6 +17,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using testing::HasSubstr;
 
 constexpr uint32_t kFeatures = 4;
@@ -240,14 +241,13 @@ TEST(LinearTuplePolicyFactorsTest, LearnsTheLawThatLogged) {
   const model::v1::Policy served = PolicyAt(family, point);
   EXPECT_EQ(served.plackett_luce().rank_factors_size(), 2);
   EXPECT_EQ(served.plackett_luce().rank_factors(1), 3);
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   family.boltzmann = BoltzmannFamily(0).boltzmann;
   EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
-              StatusIs(kInvalid, HasSubstr("rank_factors are set")));
+              StatusIs(kInvalidArgument, HasSubstr("rank_factors are set")));
   family.boltzmann.reset();
   family.action_kind = ActionKind::kSelect;
   EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
-              StatusIs(kInvalid, HasSubstr("rank_factors are set")));
+              StatusIs(kInvalidArgument, HasSubstr("rank_factors are set")));
 }
 
 // Two candidates with features 1 and 0 at w = 2: their orders have the odds
@@ -282,29 +282,31 @@ TEST(LinearTuplePolicyBoltzmannTest, LearnsTheLawThatLogged) {
 TEST(LinearTuplePolicyErrorsTest, NamesTheTupleThatDoesNotFit) {
   const LinearFamily family{ActionKind::kSelect, kFeatures, false, 0};
   std::vector<BanditTuple> tuples = RandomTuples(family, 3, 17);
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   tuples[1].action = {kAbstain};
-  EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
-              StatusIs(kInvalid, HasSubstr("tuple 1 names candidate -1")));
+  EXPECT_THAT(
+      LinearTuplePolicy::Create(family, tuples),
+      StatusIs(kInvalidArgument, HasSubstr("tuple 1 names candidate -1")));
   tuples[1].action = {99};
-  EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
-              StatusIs(kInvalid, HasSubstr("tuple 1 names candidate 99")));
+  EXPECT_THAT(
+      LinearTuplePolicy::Create(family, tuples),
+      StatusIs(kInvalidArgument, HasSubstr("tuple 1 names candidate 99")));
   tuples[1].action = {0, 1};
   EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
-              StatusIs(kInvalid, HasSubstr("tuple 1 has 2 entries")));
+              StatusIs(kInvalidArgument, HasSubstr("tuple 1 has 2 entries")));
   const LinearFamily any{ActionKind::kSubset, kFeatures, false, 0};
   tuples[1].action = {1, 0};
-  EXPECT_THAT(LinearTuplePolicy::Create(any, tuples),
-              StatusIs(kInvalid, HasSubstr("tuple 1 is not ascending")));
+  EXPECT_THAT(
+      LinearTuplePolicy::Create(any, tuples),
+      StatusIs(kInvalidArgument, HasSubstr("tuple 1 is not ascending")));
   tuples[1].action = {};
   EXPECT_OK(LinearTuplePolicy::Create(any, tuples).status());
   const LinearFamily pairs{ActionKind::kSubset, kFeatures, false, 0, 2};
   EXPECT_THAT(LinearTuplePolicy::Create(pairs, tuples),
-              StatusIs(kInvalid, HasSubstr("tuple 1 has 0 entries")));
+              StatusIs(kInvalidArgument, HasSubstr("tuple 1 has 0 entries")));
   tuples[1].action = {0};
   tuples[2].num_features = 5;
   EXPECT_THAT(LinearTuplePolicy::Create(family, tuples),
-              StatusIs(kInvalid, HasSubstr("tuple 2 has 5 features")));
+              StatusIs(kInvalidArgument, HasSubstr("tuple 2 has 5 features")));
 }
 
 TEST(LinearTuplePolicyRangeTest, WhatTheServerWouldRefuseEarnsNothing) {

@@ -16,7 +16,7 @@
 namespace sortition {
 namespace {
 
-constexpr uint32_t kFeatures = 4;
+constexpr uint32_t kInputs = 4;
 constexpr uint32_t kUnits = 3;
 
 Eigen::VectorXd RandomParameters(Eigen::Index size, RandomSequence* random) {
@@ -29,17 +29,17 @@ class NetworkTuplePolicyTest : public testing::TestWithParam<LinearFamily> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Families, NetworkTuplePolicyTest,
-    testing::Values(LinearFamily{ActionKind::kSelect, kFeatures, false, 0},
-                    LinearFamily{ActionKind::kSelect, kFeatures, true, 0.2},
-                    LinearFamily{ActionKind::kRank, kFeatures, false, 0.2},
-                    LinearFamily{ActionKind::kSubset, kFeatures, false, 0.2}));
+    testing::Values(LinearFamily{ActionKind::kSelect, kInputs, false, 0},
+                    LinearFamily{ActionKind::kSelect, kInputs, true, 0.2},
+                    LinearFamily{ActionKind::kRank, kInputs, false, 0.2},
+                    LinearFamily{ActionKind::kSubset, kInputs, false, 0.2}));
 
 TEST_P(NetworkTuplePolicyTest, GradientIsThatOfCentralDifferences) {
   const LinearFamily family = GetParam();
   const std::vector<BanditTuple> tuples = RandomTuples(family, 60, 11);
   ASSERT_OK_AND_ASSIGN(NetworkTuplePolicy policy,
                        NetworkTuplePolicy::Create(family, kUnits, tuples));
-  EXPECT_EQ(policy.dimension(), family.dimension() + kUnits * (kFeatures + 2));
+  EXPECT_EQ(policy.dimension(), family.dimension() + kUnits * (kInputs + 2));
   ASSERT_OK_AND_ASSIGN(const CrmRisk risk, CrmRisk::Create(1e6, 2));
   ASSERT_OK_AND_ASSIGN(const RiskObjective objective,
                        RiskObjective::Create(&policy, &risk, 0.01));
@@ -63,16 +63,16 @@ TEST_P(NetworkTuplePolicyTest, IsThePolicyThatWillBeServed) {
   const Eigen::VectorXd point = RandomParameters(policy.dimension(), &random);
   model::v1::Model model;
   *model.mutable_policy() = PolicyAt(family, point.head(family.dimension()));
-  model.set_num_features(kFeatures);
-  model.mutable_weights()->Add(point.data(), point.data() + kFeatures);
+  model.set_num_features(kInputs);
+  model.mutable_weights()->Add(point.data(), point.data() + kInputs);
   const double* const outputs = point.data() + family.dimension();
   model.mutable_weights()->Add(outputs, outputs + kUnits);
   const double* const inputs = outputs + kUnits;
   auto& layer = *model.mutable_hidden_layer();
   layer.set_num_units(kUnits);
-  layer.mutable_weights()->Add(inputs, inputs + kUnits * kFeatures);
-  layer.mutable_biases()->Add(inputs + kUnits * kFeatures,
-                              inputs + kUnits * (kFeatures + 1));
+  layer.mutable_weights()->Add(inputs, inputs + kUnits * kInputs);
+  layer.mutable_biases()->Add(inputs + kUnits * kInputs,
+                              inputs + kUnits * (kInputs + 1));
   ASSERT_OK_AND_ASSIGN(const LinearPolicy served, LinearPolicy::Create(model));
   PolicyWorkspace workspace;
   for (size_t i = 0; i < tuples.size(); ++i) {
@@ -89,7 +89,7 @@ TEST_P(NetworkTuplePolicyTest, IsThePolicyThatWillBeServed) {
 }
 
 TEST(LearnHiddenLayerTest, IsTheSameForTheSameTuples) {
-  const LinearFamily family{ActionKind::kSelect, kFeatures, false, 0};
+  const LinearFamily family{ActionKind::kSelect, kInputs, false, 0};
   const std::vector<BanditTuple> tuples = RandomTuples(family, 100, 15);
   HiddenLayerTask task;
   task.family = family;

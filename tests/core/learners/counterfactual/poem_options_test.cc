@@ -9,59 +9,58 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/learners/counterfactual/random_tuples.h"
+#include "tests/core/learners/counterfactual/selection_training.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using config::v1::PoemOptions;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-PoemOptions MakeOptions(PoemOptions::Objective objective,
-                        PoemOptions::Optimiser optimiser) {
-  PoemOptions options;
-  options.set_objective(objective);
-  options.set_optimiser(optimiser);
-  return options;
-}
-
 TEST(PoemOptionsTest, OptionsThatDoNotGoTogetherAreNamed) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   PoemOptions options =
       MakeOptions(PoemOptions::SELF_NORMALISED, PoemOptions::STOCHASTIC);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("optimiser is STOCHASTIC, must be "
+  EXPECT_THAT(
+      ValidatePoemOptions(options),
+      StatusIs(kInvalidArgument, HasSubstr("optimiser is STOCHASTIC, must be "
                                            "BATCH for objective SELF_NORM")));
   options.set_optimiser(PoemOptions::BATCH);
   EXPECT_OK(ValidatePoemOptions(options));
   options.set_clip(10);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("clip is 10, must be 0 or unset for "
+  EXPECT_THAT(
+      ValidatePoemOptions(options),
+      StatusIs(kInvalidArgument, HasSubstr("clip is 10, must be 0 or unset for "
                                            "objective SELF_NORMALISED")));
   options.set_objective(PoemOptions::CRM);
   options.set_clip(0.5);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("clip is 0.5, must be 0 or at "
+  EXPECT_THAT(
+      ValidatePoemOptions(options),
+      StatusIs(kInvalidArgument, HasSubstr("clip is 0.5, must be 0 or at "
                                            "least 1")));
   options.clear_clip();
   options.add_lambda(0.5);
   EXPECT_OK(ValidatePoemOptions(options));
   options.set_objective(PoemOptions::IPS);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("lambda is 0.5, must be 0 or unset "
+  EXPECT_THAT(
+      ValidatePoemOptions(options),
+      StatusIs(kInvalidArgument, HasSubstr("lambda is 0.5, must be 0 or unset "
                                            "for objective IPS")));
   options.set_objective(PoemOptions::CRM);
   options.add_lambda_factor(0.25);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("lambda_factor is 0.25, must be "
+  EXPECT_THAT(
+      ValidatePoemOptions(options),
+      StatusIs(kInvalidArgument, HasSubstr("lambda_factor is 0.25, must be "
                                            "unset where lambda is set")));
   options.clear_lambda();
   options.set_lambda_factor(0, 0);
   EXPECT_OK(ValidatePoemOptions(options));
   options.set_objective(PoemOptions::LOG_SMOOTHING);
-  EXPECT_THAT(ValidatePoemOptions(options),
-              StatusIs(kInvalid, HasSubstr("lambda_factor is 0, must be "
+  EXPECT_THAT(
+      ValidatePoemOptions(options),
+      StatusIs(kInvalidArgument, HasSubstr("lambda_factor is 0, must be "
                                            "positive for objective LOG_SMO")));
 }
 

@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/learners/counterfactual/random_tuples.h"
+#include "tests/core/learners/counterfactual/selection_training.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -26,7 +27,6 @@ using config::v1::PoemOptions;
 using testing::HasSubstr;
 
 constexpr double kBeta = 0.6;
-const LinearFamily kFamily{ActionKind::kSelect, 4, true, 0.1};
 
 // The same tuples with p^β in place of p.
 std::vector<BanditTuple> WithPowers(std::vector<BanditTuple> tuples,
@@ -35,27 +35,17 @@ std::vector<BanditTuple> WithPowers(std::vector<BanditTuple> tuples,
   return tuples;
 }
 
-PoemOptions MakeOptions(PoemOptions::Objective objective,
-                        PoemOptions::Optimiser optimiser) {
-  PoemOptions options;
-  options.set_objective(objective);
-  options.set_optimiser(optimiser);
-  options.mutable_adagrad()->set_max_epochs(4);
-  options.mutable_lbfgs()->set_max_iterations(10);
-  return options;
-}
-
 class SmoothingTest : public testing::Test {
  protected:
   absl::StatusOr<CounterfactualResult> Train(
       const std::vector<BanditTuple>& tuples, const CounterfactualRun& run) {
-    auto policy = *LinearTuplePolicy::Create(kFamily, tuples);
+    auto policy = *LinearTuplePolicy::Create(kSelectionsOrNone, tuples);
     std::unique_ptr<CandidateLossModel> model;
     if (run.options.objective() == PoemOptions::DOUBLY_ROBUST) {
       std::vector<double> losses;
       for (const BanditTuple& tuple : tuples) losses.push_back(tuple.loss);
       model = std::make_unique<CandidateLossModel>(
-          *CandidateLossModel::Fit(kFamily, tuples, losses, {}));
+          *CandidateLossModel::Fit(kSelectionsOrNone, tuples, losses, {}));
     }
     return TrainCounterfactual(&policy, model.get(), run);
   }
@@ -63,14 +53,17 @@ class SmoothingTest : public testing::Test {
   GridTask Task() const {
     GridTask task{
         .data = &data_,
-        .options = MakeOptions(PoemOptions::CRM, PoemOptions::STOCHASTIC)};
+        .options = ShortOptions(PoemOptions::CRM, PoemOptions::STOCHASTIC)};
     for (const double c : {0.1, 1.0}) task.options.add_lambda_factor(c);
     return task;
   }
 
-  const std::vector<BanditTuple> train_ = RandomTuples(kFamily, 200, 1);
-  const std::vector<BanditTuple> validation_ = RandomTuples(kFamily, 200, 2);
-  const LinearGridData data_{kFamily, train_, validation_, PoemOptions::CRM};
+  const std::vector<BanditTuple> train_ =
+      RandomTuples(kSelectionsOrNone, 200, 1);
+  const std::vector<BanditTuple> validation_ =
+      RandomTuples(kSelectionsOrNone, 200, 2);
+  const LinearGridData data_{kSelectionsOrNone, train_, validation_,
+                             PoemOptions::CRM};
 };
 
 TEST_F(SmoothingTest, EveryObjectiveLearnsAsFromPowersOfThePropensities) {
@@ -89,7 +82,7 @@ TEST_F(SmoothingTest, EveryObjectiveLearnsAsFromPowersOfThePropensities) {
            {Poem::LOG_SMOOTHING, Poem::STOCHASTIC},
            {Poem::LOG_SMOOTHING, Poem::BATCH}}) {
     CounterfactualRun run{
-        .options = MakeOptions(objective, optimiser), .clip = 3, .l2 = 0.01};
+        .options = ShortOptions(objective, optimiser), .clip = 3, .l2 = 0.01};
     run.options.set_scale_losses(false);
     const bool has_lambda =
         objective != Poem::IPS && objective != Poem::CLIPPED_IPS;
@@ -110,13 +103,13 @@ TEST_F(SmoothingTest, EveryObjectiveLearnsAsFromPowersOfThePropensities) {
 TEST_F(SmoothingTest, TheDivergenceFromTheLogIsThatOfThePropensities) {
   for (const auto optimiser : {PoemOptions::STOCHASTIC, PoemOptions::BATCH}) {
     CounterfactualRun run{
-        .options = MakeOptions(PoemOptions::CLIPPED_IPS, optimiser),
+        .options = ShortOptions(PoemOptions::CLIPPED_IPS, optimiser),
         .clip = 3,
         .smoothing = kBeta,
         .l2 = 0.2};
     run.options.set_penalty(PoemOptions::KL);
     ASSERT_OK_AND_ASSIGN(const auto result, Train(train_, run));
-    auto policy = *LinearTuplePolicy::Create(kFamily, train_);
+    auto policy = *LinearTuplePolicy::Create(kSelectionsOrNone, train_);
     const double unit = LossUnit(PoemOptions::CLIPPED_IPS, policy, kBeta);
     LikelihoodTerms pull(&policy);
     double sum = 0;
@@ -133,7 +126,7 @@ TEST_F(SmoothingTest, TheDivergenceFromTheLogIsThatOfThePropensities) {
 }
 
 TEST_F(SmoothingTest, TheUnitIsThatOfTheTermsOfThePolicyThatLogged) {
-  const auto policy = *LinearTuplePolicy::Create(kFamily, train_);
+  const auto policy = *LinearTuplePolicy::Create(kSelectionsOrNone, train_);
   double squares = 0;
   for (const BanditTuple& tuple : train_) {
     const double term =
@@ -153,7 +146,7 @@ TEST_F(SmoothingTest, TheUnitIsThatOfTheTermsOfThePolicyThatLogged) {
 
 // λ of CRM is relative to λ* of its own β, M is that of the propensities.
 TEST_F(SmoothingTest, ListsFollowTheObjective) {
-  const auto policy = *LinearTuplePolicy::Create(kFamily, train_);
+  const auto policy = *LinearTuplePolicy::Create(kSelectionsOrNone, train_);
   const double plain = *CalibratedLambda(policy);
   const double smoothed = *CalibratedLambda(policy, kBeta);
   EXPECT_NE(plain, smoothed);
@@ -164,7 +157,7 @@ TEST_F(SmoothingTest, ListsFollowTheObjective) {
            {Poem::DOUBLY_ROBUST, plain},
            {Poem::SELF_NORMALISED, 1},
            {Poem::LOG_SMOOTHING, 1 / std::sqrt(200)}}) {
-    PoemOptions options = MakeOptions(objective, Poem::BATCH);
+    PoemOptions options = ShortOptions(objective, Poem::BATCH);
     options.add_lambda_factor(1);
     ASSERT_OK_AND_ASSIGN(const auto lambdas,
                          ListLambdas(options, policy, kBeta));
@@ -221,7 +214,7 @@ TEST_F(SmoothingTest, ValidationHasThePropensitiesAsTheyAre) {
   GridTask task = Task();
   task.options.add_smoothing(0.3);
   ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
-  auto policy = *LinearTuplePolicy::Create(kFamily, validation_);
+  auto policy = *LinearTuplePolicy::Create(kSelectionsOrNone, validation_);
   double sum = 0;
   for (size_t i = 0; i < validation_.size(); ++i) {
     sum -= validation_[i].loss *
@@ -240,7 +233,7 @@ TEST_F(SmoothingTest, ValidationHasThePropensitiesAsTheyAre) {
 
 TEST_F(SmoothingTest, RunsOutOfRangeAndRisksOfTheDataAreRefused) {
   CounterfactualRun run{.options =
-                            MakeOptions(PoemOptions::CRM, PoemOptions::BATCH)};
+                            ShortOptions(PoemOptions::CRM, PoemOptions::BATCH)};
   for (const auto& [smoothing, text] :
        std::vector<std::pair<double, std::string>>{
            {0, "0"}, {-0.5, "-0.5"}, {1.5, "1.5"}, {std::nan(""), "nan"}}) {
@@ -263,9 +256,9 @@ TEST_F(SmoothingTest, RunsOutOfRangeAndRisksOfTheDataAreRefused) {
 // Of a grid, the layer takes the weights that are nearest to plain ones.
 TEST_F(SmoothingTest, AHiddenLayerIsLearnedWithTheLargest) {
   HiddenLayerTask task;
-  task.family = kFamily;
+  task.family = kSelectionsOrNone;
   task.tuples = train_;
-  task.options = MakeOptions(PoemOptions::CRM, PoemOptions::STOCHASTIC);
+  task.options = ShortOptions(PoemOptions::CRM, PoemOptions::STOCHASTIC);
   task.num_units = 2;
   ASSERT_OK_AND_ASSIGN(const auto plain, LearnHiddenLayer(task));
   task.options.add_smoothing(kBeta);

@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/learners/counterfactual/random_tuples.h"
+#include "tests/core/learners/counterfactual/selection_training.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -22,11 +23,9 @@ namespace {
 
 using config::v1::PoemOptions;
 
-const LinearFamily kFamily{ActionKind::kSelect, 4, true, 0.1};
-
 // Random selections; the larger the first feature, the better.
 std::vector<BanditTuple> MakeTuples(size_t n, uint64_t seed) {
-  std::vector<BanditTuple> tuples = RandomTuples(kFamily, n, seed);
+  std::vector<BanditTuple> tuples = RandomTuples(kSelectionsOrNone, n, seed);
   const std::vector<double> first = {1, 0, 0, 0};
   for (BanditTuple& tuple : tuples) {
     const Candidates candidates = tuple.candidates();
@@ -39,13 +38,13 @@ std::vector<BanditTuple> MakeTuples(size_t n, uint64_t seed) {
   return tuples;
 }
 
-struct Case {
+struct WeightedCase {
   PoemOptions::Objective objective;
   PoemOptions::Optimiser optimiser;
 };
 
-std::vector<Case> AllCases() {
-  std::vector<Case> cases;
+std::vector<WeightedCase> AllCases() {
+  std::vector<WeightedCase> cases;
   for (const auto objective :
        {PoemOptions::CRM, PoemOptions::IPS, PoemOptions::CLIPPED_IPS,
         PoemOptions::SELF_NORMALISED, PoemOptions::DOUBLY_ROBUST,
@@ -58,7 +57,8 @@ std::vector<Case> AllCases() {
   return cases;
 }
 
-class TrainingOfEveryObjectiveTest : public testing::TestWithParam<Case> {
+class TrainingOfEveryObjectiveTest
+    : public testing::TestWithParam<WeightedCase> {
  protected:
   CounterfactualRun MakeRun() const {
     const auto& [objective, optimiser] = GetParam();
@@ -78,16 +78,17 @@ class TrainingOfEveryObjectiveTest : public testing::TestWithParam<Case> {
                         const std::vector<double>& weights,
                         CounterfactualRun run) const {
     auto policy = *LinearTuplePolicy::Create(
-        kFamily, tuples, HiddenActions::kImpossible, weights);
+        kSelectionsOrNone, tuples, HiddenActions::kImpossible, weights);
     const std::vector<double> counts =
         weights.empty() ? std::vector<double>(tuples.size(), 1) : weights;
-    run.scales = FeatureScales(kFamily, tuples, counts);
+    run.scales = FeatureScales(kSelectionsOrNone, tuples, counts);
     std::unique_ptr<LossModel> model;
     if (run.options.objective() == PoemOptions::DOUBLY_ROBUST) {
       std::vector<double> losses;
       for (const BanditTuple& tuple : tuples) losses.push_back(tuple.loss);
-      model = std::make_unique<CandidateLossModel>(*CandidateLossModel::Fit(
-          kFamily, tuples, losses, {.weights = counts, .scales = run.scales}));
+      model = std::make_unique<CandidateLossModel>(
+          *CandidateLossModel::Fit(kSelectionsOrNone, tuples, losses,
+                                   {.weights = counts, .scales = run.scales}));
     }
     return TrainCounterfactual(&policy, model.get(), run)->parameters;
   }
@@ -103,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
 // Returns the probabilities of what was logged.
 std::vector<double> Probabilities(const Eigen::VectorXd& parameters,
                                   const std::vector<BanditTuple>& tuples) {
-  auto policy = *LinearTuplePolicy::Create(kFamily, tuples);
+  auto policy = *LinearTuplePolicy::Create(kSelectionsOrNone, tuples);
   std::vector<double> probabilities;
   for (size_t i = 0; i < tuples.size(); ++i) {
     probabilities.push_back(std::exp(policy.LogProbability(parameters, i)));
@@ -196,13 +197,13 @@ TEST_P(TrainingOfEveryObjectiveTest, AGrowingPenaltyLeadsToTheParent) {
     const auto rows = static_cast<int32_t>(tuple.num_candidates());
     for (int32_t row = kAbstain; row < rows; ++row) {
       tuple.action = {row};
-      auto policy = *LinearTuplePolicy::Create(kFamily, {&tuple, 1});
+      auto policy = *LinearTuplePolicy::Create(kSelectionsOrNone, {&tuple, 1});
       tuple.log_propensity = policy.LogProbability(parent, 0);
       u -= std::exp(tuple.log_propensity);
       if (u < 0) break;
     }
   }
-  auto policy = *LinearTuplePolicy::Create(kFamily, tuples);
+  auto policy = *LinearTuplePolicy::Create(kSelectionsOrNone, tuples);
   for (const auto penalty : {PoemOptions::PROXIMAL, PoemOptions::KL}) {
     double last = HUGE_VAL;
     for (const double l2 : {0.0, 0.1, 1.0, 100.0}) {
@@ -245,7 +246,7 @@ TEST(KlPenaltyTest, NoWeightLeadsAwayFromWhatLogged) {
       run.options.set_objective(PoemOptions::CLIPPED_IPS);
       run.options.set_optimiser(optimiser);
       run.options.set_penalty(PoemOptions::KL);
-      auto trained = *LinearTuplePolicy::Create(kFamily, tuples);
+      auto trained = *LinearTuplePolicy::Create(kSelectionsOrNone, tuples);
       ASSERT_OK_AND_ASSIGN(const auto result,
                            TrainCounterfactual(&trained, nullptr, run));
       double distance = 0;  // Mean squared log ρ.
@@ -270,7 +271,7 @@ TEST(KlPenaltyTest, NoWeightLeadsAwayFromWhatLogged) {
 }
 
 TEST(TrainingWeightsTest, AreRecencyTimesTheShareOfTheUnit) {
-  std::vector<BanditTuple> tuples = RandomTuples(kFamily, 20, 7);
+  std::vector<BanditTuple> tuples = RandomTuples(kSelectionsOrNone, 20, 7);
   for (size_t i = 0; i < 4; ++i) tuples[i].unit = tuples[0].unit;
   tuples[9].recency = 0.25;
   // 17 units: √17 / 2 decisions of the unit with four.
@@ -282,10 +283,10 @@ TEST(TrainingWeightsTest, AreRecencyTimesTheShareOfTheUnit) {
 }
 
 TEST(TrainingWeightsTest, AreNeverZero) {
-  std::vector<BanditTuple> tuples = RandomTuples(kFamily, 3, 8);
+  std::vector<BanditTuple> tuples = RandomTuples(kSelectionsOrNone, 3, 8);
   tuples[1].recency = 0;  // 2^-age underflows.
   const std::vector<double> weights = TrainingWeights(tuples);
-  auto policy = *LinearTuplePolicy::Create(kFamily, tuples,
+  auto policy = *LinearTuplePolicy::Create(kSelectionsOrNone, tuples,
                                            HiddenActions::kImpossible, weights);
   EXPECT_OK(ValidateCrm(policy, {}));
   EXPECT_LT(weights[1], 1e-9);
@@ -315,14 +316,15 @@ TEST(LinearGridDataTest, AUnitWithMostDecisionsDoesNotDecideWhatIsLearned) {
     train[i].loss = -1 - train[i].loss;
   }
   const std::vector<BanditTuple> validation = MakeTuples(100, 9);
-  const LinearGridData data(kFamily, train, validation, PoemOptions::CRM);
+  const LinearGridData data(kSelectionsOrNone, train, validation,
+                            PoemOptions::CRM);
   ASSERT_OK_AND_ASSIGN(const auto policy, data.TrainPolicy());
   CounterfactualRun run{.clip = 20, .l2 = 1e-3};
   run.options.set_optimiser(PoemOptions::BATCH);
   ASSERT_OK_AND_ASSIGN(const auto weighted,
                        TrainCounterfactual(policy.get(), nullptr, run));
   EXPECT_GT(weighted.parameters[0], 0.3);
-  auto plain = *LinearTuplePolicy::Create(kFamily, train);
+  auto plain = *LinearTuplePolicy::Create(kSelectionsOrNone, train);
   ASSERT_OK_AND_ASSIGN(const auto misled,
                        TrainCounterfactual(&plain, nullptr, run));
   EXPECT_LT(misled.parameters[0], -0.3);
@@ -335,7 +337,7 @@ TEST(ScaleLossesTest, RareRewardsAreLearnedInAFewEpochs) {
   for (BanditTuple& tuple : tuples) {
     tuple.loss = random.Uniform() < 0.02 * -tuple.loss ? -1 : 0;
   }
-  auto policy = *LinearTuplePolicy::Create(kFamily, tuples);
+  auto policy = *LinearTuplePolicy::Create(kSelectionsOrNone, tuples);
   CounterfactualRun run{.clip = 20, .l2 = 1e-6};
   run.options.mutable_adagrad()->set_max_epochs(5);
   ASSERT_OK_AND_ASSIGN(const auto scaled,

@@ -20,7 +20,7 @@ TEST_P(EveryGameGradientTest, GradientMatchesDifferences) {
   RandomSequence random(SeedKey(5));
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const TestQueries queries = RandomQueries({.max_relevance = 2}, seed);
-    const auto objective = Make(queries, GetParam());
+    const auto objective = MakeObjective(queries, GetParam());
     objective->SetLambda(0.1);
     const Eigen::VectorXd point =
         RandomPoint(objective->dimension(), 0.4, &random);
@@ -45,7 +45,7 @@ TEST_P(EveryGameGradientTest, SubgradientsSupportTheObjectiveEverywhere) {
     // Ties make kinks at every point of the test.
     const TestQueries queries =
         RandomQueries({.max_relevance = 2, .rounded = true}, seed);
-    const auto objective = Make(queries, GetParam());
+    const auto objective = MakeObjective(queries, GetParam());
     objective->SetLambda(kLambda);
     std::vector<Eigen::VectorXd> points, gradients;
     std::vector<double> values;
@@ -80,7 +80,7 @@ TEST_P(EveryGameGradientTest, ThreadsDoNotChangeABit) {
     for (size_t i = (count + 1) / 2; i-- > 0;) body(2 * i);
     odd.join();
   };
-  const auto serial = Make(queries, GetParam());
+  const auto serial = MakeObjective(queries, GetParam());
   const auto parallel =
       GameObjective::Create(queries.views(), GetParam(), two_threads).value();
   RandomSequence random(SeedKey(8));

@@ -6,22 +6,19 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/learners/games/game_objective_testing.h"
 #include "tests/testing/random_queries.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using config::v1::GameOptions;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::TestWithParam;
 using ::testing::ValuesIn;
-
-std::unique_ptr<GameObjective> Make(const TestQueries& queries,
-                                    const GameOptions& options) {
-  return GameObjective::Create(queries.views(), options, SerialFor).value();
-}
 
 class EveryGameTest : public TestWithParam<GameOptions> {};
 
@@ -32,7 +29,7 @@ TEST_P(EveryGameTest, TrainsToAProvedGap) {
         {.num_queries = 30, .max_relevance = 2, .rounded = seed % 2 == 0},
         seed);
     for (const double lambda : {1., 0.1, 0.01}) {
-      const auto objective = Make(queries, GetParam());
+      const auto objective = MakeObjective(queries, GetParam());
       ASSERT_OK_AND_ASSIGN(const GameResult result,
                            TrainGame(objective.get(), lambda, {}));
       EXPECT_LE(result.gap(), 1e-4) << result.termination;
@@ -61,7 +58,7 @@ TEST_P(EveryGameTest, MomentsMatchAtTheOptimum) {
   constexpr double kLambda = 0.05;
   const TestQueries queries =
       RandomQueries({.num_queries = 30, .max_relevance = 2}, 4);
-  const auto objective = Make(queries, GetParam());
+  const auto objective = MakeObjective(queries, GetParam());
   ASSERT_OK_AND_ASSIGN(const GameResult result,
                        TrainGame(objective.get(), kLambda, {}));
   const CuttingPlanes::Bound bound = objective->LowerBound();
@@ -82,7 +79,7 @@ TEST(GameLearnerTest, GradientVanishesWhereTheOptimumIsSmooth) {
   options.mutable_lbfgs()->set_gradient_tolerance(1e-9);
   options.set_gap_tolerance(1e-300);
   options.set_max_cuts(0);
-  const auto objective = Make(queries, options);
+  const auto objective = MakeObjective(queries, options);
   ASSERT_OK_AND_ASSIGN(const GameResult result,
                        TrainGame(objective.get(), 1000, {}));
   Eigen::VectorXd gradient;
@@ -104,7 +101,7 @@ TEST(GameLearnerTest, LaterStagesCloseTheGap) {
     options.set_gap_tolerance(1e-7);
     options.set_smoothing(1e-5);
     const auto train = [&](const GameOptions& with) {
-      const auto objective = Make(queries, with);
+      const auto objective = MakeObjective(queries, with);
       return TrainGame(objective.get(), 0.01, {}).value();
     };
     const GameResult whole = train(options);
@@ -143,7 +140,7 @@ TEST(GameLearnerTest,
   options.set_k(2);
   options.set_gap_tolerance(1e-8);
   const auto constant_weight = [&] {
-    const auto objective = Make(queries, options);
+    const auto objective = MakeObjective(queries, options);
     const GameResult result = TrainGame(objective.get(), kLambda, {}).value();
     return result.theta[0];
   };
@@ -178,7 +175,7 @@ TEST(GameLearnerTest, ShiftedFeaturesSpoilTheUnsoundBoundOnly) {
     options.set_k(4);
     options.set_adversary(adversary);
     options.set_centre_features(centre);
-    const auto objective = Make(queries, options);
+    const auto objective = MakeObjective(queries, options);
     const GameResult result = TrainGame(objective.get(), 1e-2, {}).value();
     return objective->ExpectedScore(result.theta).value();
   };
@@ -197,7 +194,7 @@ TEST(GameLearnerTest, LearnsWhatIsSeparable) {
   queries.Add({1, 0, 0, 0, 1, 1}, {1, 0, 0});
   queries.Add({0, 1, 1, 0, 1, 1, 0, 0}, {0, 1, 1, 0});
   GameOptions options;
-  const auto objective = Make(queries, options);
+  const auto objective = MakeObjective(queries, options);
   ASSERT_OK_AND_ASSIGN(const GameResult result,
                        TrainGame(objective.get(), 1e-4, {}));
   const double best = (1 + 1 + 1 / std::log2(3.0)) / 2;
@@ -218,7 +215,7 @@ TEST(GameLearnerTest, PathChoosesByValidationAndIsRepeatable) {
   EXPECT_EQ(GamePathSize(options), 19u);
   EXPECT_EQ(path.points.front().lambda, 4096.0 / 40);
   EXPECT_EQ(path.points.back().lambda, 1.0 / 64 / 40);
-  const auto judge = Make(validation, options);
+  const auto judge = MakeObjective(validation, options);
   for (const GamePathPoint& point : path.points) {
     EXPECT_LE(point.result.gap(), 1e-4);
     EXPECT_EQ(judge->ExpectedScore(point.result.theta).value(),
@@ -226,7 +223,7 @@ TEST(GameLearnerTest, PathChoosesByValidationAndIsRepeatable) {
     EXPECT_LE(point.validation, path.points[path.chosen].validation);
     // Another start gives the same minimum, and planes from larger λ stay
     // valid.
-    const auto fresh = Make(training, options);
+    const auto fresh = MakeObjective(training, options);
     ASSERT_OK_AND_ASSIGN(const GameResult cold,
                          TrainGame(fresh.get(), point.lambda, {}));
     EXPECT_GE(point.result.objective, cold.dual_bound - 1e-12);
@@ -277,7 +274,7 @@ TEST(GameLearnerTest, EndsAsSoonAsTheGapIsProved) {
   GameOptions options;
   const auto evaluations = [&](double gap) {
     options.set_gap_tolerance(gap);
-    const auto objective = Make(queries, options);
+    const auto objective = MakeObjective(queries, options);
     const GameResult result = TrainGame(objective.get(), 0.1, {}).value();
     EXPECT_LE(result.gap(), gap);
     return result.evaluations;
@@ -288,27 +285,26 @@ TEST(GameLearnerTest, EndsAsSoonAsTheGapIsProved) {
 }
 
 TEST(GameLearnerTest, RefusesWhatItCannotTrain) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   const TestQueries queries = RandomQueries({}, 1);
   const TestQueries wider = RandomQueries({.num_features = 4}, 1);
-  const auto objective = Make(queries, GameOptions());
+  const auto objective = MakeObjective(queries, GameOptions());
   EXPECT_THAT(TrainGame(objective.get(), 0, {}),
-              StatusIs(kInvalid, HasSubstr("lambda is 0")));
+              StatusIs(kInvalidArgument, HasSubstr("lambda is 0")));
   EXPECT_THAT(TrainGame(objective.get(), 1, Eigen::VectorXd::Zero(2)),
-              StatusIs(kInvalid, HasSubstr("start has 2 entries")));
+              StatusIs(kInvalidArgument, HasSubstr("start has 2 entries")));
   // ψ of 1e308 times a feature overflows.
   EXPECT_THAT(
       TrainGame(objective.get(), 1, Eigen::VectorXd::Constant(3, 1e308)),
-      StatusIs(kInvalid, HasSubstr("psi")));
+      StatusIs(kInvalidArgument, HasSubstr("psi")));
   GameOptions options;
   options.add_lambda(-1);
   EXPECT_THAT(
       TrainGamePath(queries.views(), queries.views(), options, SerialFor),
-      StatusIs(kInvalid, HasSubstr("lambda is -1")));
+      StatusIs(kInvalidArgument, HasSubstr("lambda is -1")));
   options.clear_lambda();
-  EXPECT_THAT(
-      TrainGamePath(queries.views(), wider.views(), options, SerialFor),
-      StatusIs(kInvalid, HasSubstr("validation queries have 4 features")));
+  EXPECT_THAT(TrainGamePath(queries.views(), wider.views(), options, SerialFor),
+              StatusIs(kInvalidArgument,
+                       HasSubstr("validation queries have 4 features")));
 }
 
 }  // namespace

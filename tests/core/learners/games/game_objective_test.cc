@@ -32,7 +32,7 @@ struct Golden {
 void ExpectGolden(const GameOptions& options, const Golden& golden) {
   TestQueries queries;
   queries.Add(golden.psi, golden.relevances);
-  const auto objective = Make(queries, options);
+  const auto objective = MakeObjective(queries, options);
   objective->SetLambda(0.5);
   Eigen::VectorXd gradient(1);
   const double j = objective->Evaluate(Eigen::VectorXd::Ones(1), &gradient);
@@ -81,7 +81,7 @@ TEST(GameObjectiveTest, ValueOfAGradedGameWithALevelThatIsNeverWorthIt) {
   options.set_max_relevance(2);
   options.set_measure(GameOptions::GRADED_DCG);
   options.set_potentials(GameOptions::PER_LEVEL);
-  const auto objective = Make(queries, options);
+  const auto objective = MakeObjective(queries, options);
   objective->SetLambda(1);
   Eigen::VectorXd theta(6);
   theta << .2, .9, -.1, 2.4, 1.5, .1;
@@ -135,7 +135,7 @@ TEST(GameObjectiveTest, OneEvaluationBoundsByTheDualObjectiveOfItsAdversary) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const TestQueries queries = RandomQueries({.rounded = seed % 2 == 0}, seed);
     for (const double mu : {0., 1e-4, 0.3}) {
-      const auto objective = Make(queries, GameOptions());
+      const auto objective = MakeObjective(queries, GameOptions());
       objective->SetLambda(0.2);
       objective->SetSmoothing(mu);
       const Eigen::VectorXd theta = RandomPoint(3, 0.4, &random);
@@ -159,8 +159,8 @@ TEST(GameObjectiveTest, LooselySolvedGamesBoundFromBothSides) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const TestQueries queries =
         RandomQueries({.num_queries = 1, .num_features = 8}, seed);
-    const auto exact = Make(queries, options);
-    const auto loose = Make(queries, loosely);
+    const auto exact = MakeObjective(queries, options);
+    const auto loose = MakeObjective(queries, loosely);
     // The penalty is negligible, so that only the games count.
     exact->SetLambda(1e-9);
     loose->SetLambda(1e-9);
@@ -215,11 +215,11 @@ TEST(GameObjectiveTest, ExpectedMeanNdcgOfAStrictOrderIsThatOfLetorsTool) {
   options.set_discounts(GameOptions::LETOR);
   options.set_measure(GameOptions::MEAN_NDCG);
   const Eigen::Map<const Eigen::VectorXd> point(theta.data(), 3);
-  EXPECT_NEAR(Make(queries, options)->ExpectedScore(point).value(),
+  EXPECT_NEAR(MakeObjective(queries, options)->ExpectedScore(point).value(),
               mean_ndcg / num_queries, 1e-9);
   options.set_measure(GameOptions::NDCG);
   options.set_k(3);
-  EXPECT_NEAR(Make(queries, options)->ExpectedScore(point).value(),
+  EXPECT_NEAR(MakeObjective(queries, options)->ExpectedScore(point).value(),
               ndcg_at_3 / num_queries, 1e-9);
 }
 
@@ -230,7 +230,7 @@ TEST(GameObjectiveTest, PlanesOfQueriesBoundMoreTightlyThanTheirMean) {
   double gained = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const TestQueries queries = RandomQueries({}, seed);
-    const auto objective = Make(queries, GameOptions());
+    const auto objective = MakeObjective(queries, GameOptions());
     ASSERT_TRUE(objective->has_query_planes());
     objective->SetLambda(0.1);
     double least = HUGE_VAL;
@@ -251,7 +251,7 @@ TEST(GameObjectiveTest, SmoothedObjectiveIsNearAndBelow) {
   constexpr double kMu = 0.05;
   RandomSequence random(SeedKey(10));
   const TestQueries queries = RandomQueries({}, 3);
-  const auto objective = Make(queries, GameOptions());
+  const auto objective = MakeObjective(queries, GameOptions());
   objective->SetLambda(0.2);
   for (int step = 0; step < 20; ++step) {
     const Eigen::VectorXd theta = RandomPoint(3, 0.4, &random);
@@ -271,7 +271,7 @@ TEST(GameObjectiveTest, SmoothedObjectiveIsNearAndBelow) {
 
 TEST(GameObjectiveTest, KeepsTheBestExactPointOfALambda) {
   const TestQueries queries = RandomQueries({}, 13);
-  const auto objective = Make(queries, GameOptions());
+  const auto objective = MakeObjective(queries, GameOptions());
   const Eigen::VectorXd zero = Eigen::VectorXd::Zero(3);
   const Eigen::VectorXd far = Eigen::VectorXd::Constant(3, 100);
   objective->SetLambda(1);
@@ -293,9 +293,9 @@ TEST(GameObjectiveTest, CentredFeaturesAreThoseLessTheirMeanInTheQuery) {
   centred.Add({-2, 2, -1, 1, 0, 0, 3, -3}, {1, 0, 0, 1});
   GameOptions options;
   options.set_adversary(GameOptions::FREE);
-  const auto plain = Make(centred, options);
+  const auto plain = MakeObjective(centred, options);
   options.set_centre_features(true);
-  const auto centring = Make(raw, options);
+  const auto centring = MakeObjective(raw, options);
   const Eigen::Vector2d theta(.3, -.05);
   Eigen::VectorXd one, other;
   EXPECT_NEAR(plain->Evaluate(theta, &one), centring->Evaluate(theta, &other),
@@ -309,7 +309,7 @@ TEST(GameObjectiveTest, ExpectedScoreIsThatOfTheEquilibriumStrategy) {
   TestQueries queries;
   queries.Add({.9F, .8F, .7F, -.1F}, {1, 0, 1, 0});
   queries.Add({.9F, .8F, .7F, -.1F}, {0, 0, 0, 1});
-  const auto dcg = Make(queries, GameOptions());
+  const auto dcg = MakeObjective(queries, GameOptions());
   EXPECT_NEAR(dcg->ExpectedScore(Eigen::VectorXd::Ones(1)).value(),
               (.9 + .7 + 2 * v + 1 / std::log2(5.0)) / 2, 1e-6);
   // ψ = 0, two items: the predictor plays the empty set with probability
@@ -320,9 +320,10 @@ TEST(GameObjectiveTest, ExpectedScoreIsThatOfTheEquilibriumStrategy) {
   TestQueries sets;
   sets.Add({1, 2}, {1, 0});
   sets.Add({1, 2}, {0, 0});
-  EXPECT_NEAR(
-      Make(sets, options)->ExpectedScore(Eigen::VectorXd::Zero(1)).value(),
-      (.6 * 2 / 3 + .4) / 2, 1e-6);
+  EXPECT_NEAR(MakeObjective(sets, options)
+                  ->ExpectedScore(Eigen::VectorXd::Zero(1))
+                  .value(),
+              (.6 * 2 / 3 + .4) / 2, 1e-6);
 }
 
 }  // namespace

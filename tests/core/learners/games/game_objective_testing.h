@@ -7,7 +7,7 @@
 
 namespace sortition {
 
-inline std::unique_ptr<GameObjective> Make(
+inline std::unique_ptr<GameObjective> MakeObjective(
     const TestQueries& queries, const config::v1::GameOptions& options) {
   return GameObjective::Create(queries.views(), options, SerialFor).value();
 }

@@ -13,12 +13,11 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using config::v1::GameOptions;
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(GameTaskTest, GainsAreLabelsOrExponentialWithinOne) {
   TestQueries queries;
@@ -68,7 +67,7 @@ TEST(GameTaskTest, NormalisersAreThoseOfTheBestOrder) {
   TestQueries irrelevant;
   irrelevant.Add({1, 2}, {0, 0});
   EXPECT_THAT(MakeGameTask(irrelevant.views(), options),
-              StatusIs(kInvalid, HasSubstr("none of 1 queries")));
+              StatusIs(kInvalidArgument, HasSubstr("none of 1 queries")));
 }
 
 TEST(GameTaskTest, RefusesBadData) {
@@ -79,25 +78,27 @@ TEST(GameTaskTest, RefusesBadData) {
   width.Add({1, 2}, {0, 1});
   width.Add({1, 2, 3, 4}, {0, 1});
   const GameOptions options;
-  EXPECT_THAT(MakeGameTask(label.views(), options),
-              StatusIs(kInvalid, HasSubstr("query 1: relevances[1] is 2, must "
+  EXPECT_THAT(
+      MakeGameTask(label.views(), options),
+      StatusIs(kInvalidArgument, HasSubstr("query 1: relevances[1] is 2, must "
                                            "be within [0, 1]")));
-  EXPECT_THAT(
-      MakeGameTask(nan.views(), options),
-      StatusIs(kInvalid, HasSubstr("query 0: features (row 1, column 0) "
-                                   "is nan, must be finite")));
-  EXPECT_THAT(
-      MakeGameTask(width.views(), options),
-      StatusIs(kInvalid, HasSubstr("query 1: has 2 features, must have 1")));
+  EXPECT_THAT(MakeGameTask(nan.views(), options),
+              StatusIs(kInvalidArgument,
+                       HasSubstr("query 0: features (row 1, column 0) "
+                                 "is nan, must be finite")));
+  EXPECT_THAT(MakeGameTask(width.views(), options),
+              StatusIs(kInvalidArgument,
+                       HasSubstr("query 1: has 2 features, must have 1")));
   EXPECT_THAT(MakeGameTask({}, options),
-              StatusIs(kInvalid, HasSubstr("0 queries")));
+              StatusIs(kInvalidArgument, HasSubstr("0 queries")));
   const std::vector<LabelledItems> no_items = {{}};
   EXPECT_THAT(MakeGameTask(no_items, options),
-              StatusIs(kInvalid, HasSubstr("query 0: has 0 items")));
+              StatusIs(kInvalidArgument, HasSubstr("query 0: has 0 items")));
   std::vector<LabelledItems> fewer = width.views();
   fewer[0].relevances = fewer[0].relevances.subspan(1);
-  EXPECT_THAT(MakeGameTask(fewer, options),
-              StatusIs(kInvalid, HasSubstr("has 1 relevances, must have 2")));
+  EXPECT_THAT(
+      MakeGameTask(fewer, options),
+      StatusIs(kInvalidArgument, HasSubstr("has 1 relevances, must have 2")));
 }
 
 TEST(GameTaskTest, RefusesOptionsWithoutMeaning) {
@@ -109,22 +110,25 @@ TEST(GameTaskTest, RefusesOptionsWithoutMeaning) {
   GameOptions options;
   options.set_relevant_from(2);
   EXPECT_THAT(refusal(options),
-              StatusIs(kInvalid, HasSubstr("relevant_from is 2")));
+              StatusIs(kInvalidArgument, HasSubstr("relevant_from is 2")));
   options.clear_relevant_from();
   options.set_max_relevance(32);
   EXPECT_THAT(refusal(options),
-              StatusIs(kInvalid, HasSubstr("max_relevance is 32")));
+              StatusIs(kInvalidArgument, HasSubstr("max_relevance is 32")));
   options.clear_max_relevance();
   options.set_adversary(GameOptions::K_POSITIVES);
-  EXPECT_THAT(refusal(options), StatusIs(kInvalid, HasSubstr("k is 0")));
+  EXPECT_THAT(refusal(options),
+              StatusIs(kInvalidArgument, HasSubstr("k is 0")));
   options.set_k(1);
   options.set_measure(GameOptions::F_BETA);
-  EXPECT_THAT(refusal(options),
-              StatusIs(kInvalid, HasSubstr("adversary is K_POSITIVES")));
+  EXPECT_THAT(
+      refusal(options),
+      StatusIs(kInvalidArgument, HasSubstr("adversary is K_POSITIVES")));
   options.clear_adversary();
   options.clear_k();
   options.set_measure(GameOptions::PRECISION);
-  EXPECT_THAT(refusal(options), StatusIs(kInvalid, HasSubstr("k is 0")));
+  EXPECT_THAT(refusal(options),
+              StatusIs(kInvalidArgument, HasSubstr("k is 0")));
 }
 
 }  // namespace

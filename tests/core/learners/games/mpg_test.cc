@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sortition/config/v1/games.pb.h"
+#include "tests/core/learners/learner_testing.h"
 #include "tests/testing/random_queries.h"
 #include "tests/testing/status_matchers.h"
 
@@ -18,8 +19,6 @@ using model::v1::GameRanking;
 using model::v1::GameSubset;
 using ::testing::HasSubstr;
 
-constexpr LabelledShape kShape = {.num_features = 3, .max_relevance = 2};
-
 GameOptions Options(GameOptions::Measure measure, uint32_t k = 0) {
   GameOptions options;
   options.set_measure(measure);
@@ -27,28 +26,28 @@ GameOptions Options(GameOptions::Measure measure, uint32_t k = 0) {
   return options;
 }
 
-std::unique_ptr<LabelledLearner> Make(const GameOptions& options) {
+std::unique_ptr<LabelledLearner> MakeLearner(const GameOptions& options) {
   return MakeMpgLearner(options, kShape).value();
 }
 
 TEST(MpgTest, MaxRelevanceIsTheDatas) {
-  const auto learner = Make(Options(GameOptions::GRADED_DCG));
+  const auto learner = MakeLearner(Options(GameOptions::GRADED_DCG));
   EXPECT_THAT(learner->measure().gains, testing::ElementsAre(0, 1. / 3, 1));
   GameOptions resolved;
   resolved.CopyFrom(learner->options());
   EXPECT_EQ(resolved.max_relevance(), 2);
-  EXPECT_THAT(Make(Options(GameOptions::DCG))->measure().gains,
+  EXPECT_THAT(MakeLearner(Options(GameOptions::DCG))->measure().gains,
               testing::ElementsAre(0, 1, 1));
 }
 
 TEST(MpgTest, FreeAdversariesNeedAConstant) {
-  EXPECT_FALSE(Make(Options(GameOptions::DCG))->needs_constant());
-  EXPECT_TRUE(Make(Options(GameOptions::F_BETA))->needs_constant());
+  EXPECT_FALSE(MakeLearner(Options(GameOptions::DCG))->needs_constant());
+  EXPECT_TRUE(MakeLearner(Options(GameOptions::F_BETA))->needs_constant());
   GameOptions free = Options(GameOptions::DCG);
   free.set_adversary(GameOptions::FREE);
-  EXPECT_TRUE(Make(free)->needs_constant());
+  EXPECT_TRUE(MakeLearner(free)->needs_constant());
   free.set_centre_features(true);  // A constant feature would become 0.
-  EXPECT_FALSE(Make(free)->needs_constant());
+  EXPECT_FALSE(MakeLearner(free)->needs_constant());
 }
 
 TEST(MpgTest, PublishesTheGameOfItsMeasure) {
@@ -56,13 +55,13 @@ TEST(MpgTest, PublishesTheGameOfItsMeasure) {
   task.game.set_block_mixing(0.5);
   ASSERT_OK_AND_ASSIGN(
       auto policy,
-      Make(Options(GameOptions::GRADED_DCG, 10))->MakePolicy(task));
+      MakeLearner(Options(GameOptions::GRADED_DCG, 10))->MakePolicy(task));
   EXPECT_EQ(policy.inverse_temperature(), 1);
   EXPECT_EQ(policy.uniform_mixture(), 0.1);
   EXPECT_EQ(policy.game_ranking().discount(), GameRanking::DCG);
   EXPECT_EQ(policy.game_ranking().cutoff(), 10);
   EXPECT_EQ(policy.game_ranking().block_mixing(), 0.5);
-  const auto precision = Make(Options(GameOptions::PRECISION, 5));
+  const auto precision = MakeLearner(Options(GameOptions::PRECISION, 5));
   ASSERT_OK_AND_ASSIGN(policy, precision->MakePolicy(task));
   EXPECT_EQ(policy.game_ranking().discount(), GameRanking::PRECISION);
   EXPECT_EQ(policy.game_ranking().cutoff(), 5);
@@ -72,7 +71,7 @@ TEST(MpgTest, PublishesTheGameOfItsMeasure) {
   EXPECT_EQ(policy.game_subset().k(), 5);
   GameOptions f = Options(GameOptions::F_BETA);
   f.set_beta(2);
-  ASSERT_OK_AND_ASSIGN(policy, Make(f)->MakePolicy(task));
+  ASSERT_OK_AND_ASSIGN(policy, MakeLearner(f)->MakePolicy(task));
   EXPECT_EQ(policy.game_subset().measure(), GameSubset::F_BETA);
   EXPECT_EQ(policy.game_subset().beta(), 2);
   EXPECT_EQ(policy.game_subset().threshold(), 0.25);
@@ -80,20 +79,20 @@ TEST(MpgTest, PublishesTheGameOfItsMeasure) {
 
 TEST(MpgTest, RefusesActionsWithoutAGame) {
   LabelledPolicyTask task;
-  EXPECT_THAT(Make(Options(GameOptions::F_BETA))->MakePolicy(task),
+  EXPECT_THAT(MakeLearner(Options(GameOptions::F_BETA))->MakePolicy(task),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "action is rank, must be label for F_BETA"));
   task.action_kind = ActionKind::kSubset;
-  EXPECT_THAT(Make(Options(GameOptions::DCG))->MakePolicy(task),
+  EXPECT_THAT(MakeLearner(Options(GameOptions::DCG))->MakePolicy(task),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "action is label, must be rank for DCG"));
   task.threshold = 2e6;
-  EXPECT_THAT(Make(Options(GameOptions::F_BETA))->MakePolicy(task),
+  EXPECT_THAT(MakeLearner(Options(GameOptions::F_BETA))->MakePolicy(task),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("learned threshold is 2000000")));
   task.threshold = 0;
   task.game.set_plackett_luce_mixture(0.1);
-  EXPECT_THAT(Make(Options(GameOptions::F_BETA))->MakePolicy(task),
+  EXPECT_THAT(MakeLearner(Options(GameOptions::F_BETA))->MakePolicy(task),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("plackett_luce_mixture")));
 }
@@ -134,7 +133,7 @@ TEST(MpgTest, TrainsThePathAndTellsItsSteps) {
   GameOptions options = Options(GameOptions::DCG);
   options.add_lambda(1);
   options.add_lambda(0.1);
-  const auto learner = Make(options);
+  const auto learner = MakeLearner(options);
   EXPECT_EQ(learner->num_points(), 2);
   std::vector<size_t> steps(2);
   LabelledTask task{.training = queries.views(),
@@ -158,14 +157,14 @@ TEST(MpgTest, RefusesLabelsThatAreAllAlike) {
   queries.Add({1, 2, 3, 4, 5, 6}, {0, 0});
   const LabelledTask task{.training = queries.views(),
                           .validation = queries.views()};
-  EXPECT_THAT(Make(Options(GameOptions::DCG))->Train(task),
+  EXPECT_THAT(MakeLearner(Options(GameOptions::DCG))->Train(task),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("no candidate of the 1 training queries is "
                                  "relevant (relevance of at least 1)")));
   TestQueries all;
   all.Add({1, 2, 3, 4, 5, 6}, {1, 2});
   const LabelledTask every{.training = all.views(), .validation = all.views()};
-  EXPECT_THAT(Make(Options(GameOptions::F_BETA))->Train(every),
+  EXPECT_THAT(MakeLearner(Options(GameOptions::F_BETA))->Train(every),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("every candidate")));
 }

@@ -5,18 +5,18 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "tests/core/learners/hinge/brute_hinge.h"
+#include "tests/core/learners/learner_testing.h"
 #include "tests/testing/random_queries.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using ::testing::HasSubstr;
 using Kind = LabelMeasure::Kind;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr LabelledShape kShape = {.num_features = 3, .max_relevance = 2};
 
-TestQueries SomeQueries(uint64_t seed) {
+TestQueries NoisyQueries(uint64_t seed) {
   return RandomQueries(
       {.num_queries = 25, .num_features = 3, .max_relevance = 2, .noise = 0.3},
       seed);
@@ -32,8 +32,8 @@ LabelledPolicyTask PolicyTask(ActionKind action) {
 }
 
 TEST(HingeLearnerTest, ChoosesAPointOfItsPath) {
-  const TestQueries training = SomeQueries(1);
-  const TestQueries validation = SomeQueries(2);
+  const TestQueries training = NoisyQueries(1);
+  const TestQueries validation = NoisyQueries(2);
   for (HingeOptions options : AllHinges()) {
     options.set_gap_tolerance(1e-2);
     ASSERT_OK_AND_ASSIGN(const auto learner, MakeHingeLearner(options, kShape));
@@ -59,7 +59,7 @@ TEST(HingeLearnerTest, ChoosesAPointOfItsPath) {
 
 // The point reports J at the published weights.
 TEST(HingeLearnerTest, PublishesTheMinimumOfJ) {
-  const TestQueries queries = SomeQueries(3);
+  const TestQueries queries = NoisyQueries(3);
   HingeOptions options;
   options.add_lambda(0.01);
   ASSERT_OK_AND_ASSIGN(const auto learner, MakeHingeLearner(options, kShape));
@@ -115,9 +115,10 @@ TEST(HingeLearnerTest, EveryLossHasItsMeasureAndPolicies) {
   }
   HingeOptions options;
   options.set_loss(HingeOptions::F_BETA);
-  EXPECT_THAT((*MakeHingeLearner(options, kShape))
-                  ->MakePolicy(PolicyTask(ActionKind::kRank)),
-              StatusIs(kInvalid, HasSubstr("action is rank, must be label")));
+  EXPECT_THAT(
+      (*MakeHingeLearner(options, kShape))
+          ->MakePolicy(PolicyTask(ActionKind::kRank)),
+      StatusIs(kInvalidArgument, HasSubstr("action is rank, must be label")));
 }
 
 TEST(HingeLearnerTest, NamesWhatIsOutsideItsRange) {
@@ -126,16 +127,19 @@ TEST(HingeLearnerTest, NamesWhatIsOutsideItsRange) {
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &options));
     return MakeHingeLearner(options, kShape).status();
   };
-  EXPECT_THAT(error("loss: PRECISION"),
-              StatusIs(kInvalid, HasSubstr("hinge.k is 0, must be at least")));
+  EXPECT_THAT(
+      error("loss: PRECISION"),
+      StatusIs(kInvalidArgument, HasSubstr("hinge.k is 0, must be at least")));
   EXPECT_THAT(error("lambda: 0"),
-              StatusIs(kInvalid, HasSubstr("hinge.lambda")));
-  EXPECT_THAT(error("gap_tolerance: 2"),
-              StatusIs(kInvalid, HasSubstr("hinge.gap_tolerance is 2")));
+              StatusIs(kInvalidArgument, HasSubstr("hinge.lambda")));
+  EXPECT_THAT(
+      error("gap_tolerance: 2"),
+      StatusIs(kInvalidArgument, HasSubstr("hinge.gap_tolerance is 2")));
   EXPECT_THAT(error("max_passes: 0"),
-              StatusIs(kInvalid, HasSubstr("hinge.max_passes is 0")));
-  EXPECT_THAT(error("relevant_from: 0"),
-              StatusIs(kInvalid, HasSubstr("hinge.relevant_from is 0")));
+              StatusIs(kInvalidArgument, HasSubstr("hinge.max_passes is 0")));
+  EXPECT_THAT(
+      error("relevant_from: 0"),
+      StatusIs(kInvalidArgument, HasSubstr("hinge.relevant_from is 0")));
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr HingeOptions::Solver kSolvers[] = {
     HingeOptions::ONE_SLACK, HingeOptions::N_SLACK, HingeOptions::SUBGRADIENT};
 
@@ -42,7 +42,7 @@ double BruteForce(const TestQueries& queries, const HingeOptions& options,
   return lambda / 2 * w.squaredNorm() + sum / count;
 }
 
-TestQueries SomeQueries(uint64_t seed) {
+TestQueries SmallQueries(uint64_t seed) {
   return RandomQueries({.num_queries = 15,
                         .most_items = 6,
                         .max_relevance = 2,
@@ -96,7 +96,7 @@ class HingeSolversTest : public ::testing::TestWithParam<HingeOptions> {};
 TEST_P(HingeSolversTest, AgreeWithEachOtherAndEnumeration) {
   RandomSequence random(SeedKey(1));
   for (uint64_t seed = 0; seed < 4; ++seed) {
-    const TestQueries queries = SomeQueries(seed);
+    const TestQueries queries = SmallQueries(seed);
     for (const double lambda : {1.0, 0.03}) {
       double least = HUGE_VAL, highest_bound = -HUGE_VAL;
       for (const auto solver : kSolvers) {
@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Losses, HingeSolversTest,
 TEST(HingeProblemTest, SlopesAreNumericDerivatives) {
   RandomSequence random(SeedKey(2));
   for (const HingeOptions& options : AllHinges()) {
-    const TestQueries queries = SomeQueries(3);
+    const TestQueries queries = SmallQueries(3);
     const auto problem = *HingeProblem::Create(queries.views(), options);
     for (int trial = 0; trial < 20; ++trial) {
       Eigen::VectorXd w(problem->dimension());
@@ -160,7 +160,7 @@ TEST(HingeProblemTest, SlopesAreNumericDerivatives) {
 // However the solver ends, the bound is below the minimum and the objective
 // above.
 TEST(HingeSolverTest, BoundsHoldWhereverItStops) {
-  const TestQueries queries = SomeQueries(4);
+  const TestQueries queries = SmallQueries(4);
   HingeOptions options;
   options.set_gap_tolerance(1e-7);
   const double minimum =
@@ -201,7 +201,7 @@ TEST(HingeSolverTest, APathCostsLessThanItsPoints) {
 }
 
 TEST(HingeSolverTest, SameCallsGiveTheSameBits) {
-  const TestQueries queries = SomeQueries(6);
+  const TestQueries queries = SmallQueries(6);
   for (const auto solver : kSolvers) {
     HingeOptions options;
     options.set_solver(solver);
@@ -220,14 +220,14 @@ TEST(HingeSolverTest, RefusesWhatItCannotLearnFrom) {
   TestQueries equal;
   equal.Add({1, 2}, {1, 1});
   EXPECT_THAT(HingeProblem::Create(equal.views(), {}),
-              StatusIs(kInvalid, HasSubstr("none of 1 queries")));
+              StatusIs(kInvalidArgument, HasSubstr("none of 1 queries")));
   EXPECT_THAT(HingeProblem::Create({}, {}),
-              StatusIs(kInvalid, HasSubstr("there are 0 queries")));
+              StatusIs(kInvalidArgument, HasSubstr("there are 0 queries")));
   for (const auto solver : kSolvers) {
     HingeOptions options;
     options.set_solver(solver);
-    EXPECT_THAT(Start(SomeQueries(1), options).solver->Minimise(0, {}),
-                StatusIs(kInvalid, HasSubstr("lambda is 0")));
+    EXPECT_THAT(Start(SmallQueries(1), options).solver->Minimise(0, {}),
+                StatusIs(kInvalidArgument, HasSubstr("lambda is 0")));
   }
 }
 

@@ -9,8 +9,8 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 struct Query {
   std::vector<uint32_t> relevances;
@@ -173,26 +173,31 @@ TEST(StructuredHingesTest, LabelsThatSayNothingHaveNone) {
 TEST(StructuredHingesTest, NamesWhatIsOutsideItsRange) {
   HingeOptions options;
   options.set_loss(HingeOptions::PRECISION);
-  EXPECT_THAT(StructuredHinges::Create(options),
-              StatusIs(kInvalid, HasSubstr("k is 0, must be at least 1")));
+  EXPECT_THAT(
+      StructuredHinges::Create(options),
+      StatusIs(kInvalidArgument, HasSubstr("k is 0, must be at least 1")));
   options.set_loss(HingeOptions::KENDALL);
   options.set_k(3);
-  EXPECT_THAT(StructuredHinges::Create(options),
-              StatusIs(kInvalid, HasSubstr("k is 3, must be 0 for KENDALL")));
+  EXPECT_THAT(
+      StructuredHinges::Create(options),
+      StatusIs(kInvalidArgument, HasSubstr("k is 3, must be 0 for KENDALL")));
   options.set_k(0);
   options.set_most(2);
-  EXPECT_THAT(StructuredHinges::Create(options),
-              StatusIs(kInvalid, HasSubstr("fewest and most are 0 and 2, must "
+  EXPECT_THAT(
+      StructuredHinges::Create(options),
+      StatusIs(kInvalidArgument, HasSubstr("fewest and most are 0 and 2, must "
                                            "be 0 for KENDALL")));
   options.set_loss(HingeOptions::F_BETA);
   options.set_fewest(3);
-  EXPECT_THAT(StructuredHinges::Create(options),
-              StatusIs(kInvalid, HasSubstr("fewest is 3, must be within [0, "
+  EXPECT_THAT(
+      StructuredHinges::Create(options),
+      StatusIs(kInvalidArgument, HasSubstr("fewest is 3, must be within [0, "
                                            "most = 2]")));
   options.clear_fewest();
   options.set_beta(0);
-  EXPECT_THAT(StructuredHinges::Create(options),
-              StatusIs(kInvalid, HasSubstr("beta is 0, must be within")));
+  EXPECT_THAT(
+      StructuredHinges::Create(options),
+      StatusIs(kInvalidArgument, HasSubstr("beta is 0, must be within")));
 }
 
 }  // namespace

@@ -12,13 +12,13 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 using Weights = std::vector<double>;
 
-model::v1::Policy Selection(double alpha, double epsilon) {
+model::v1::Policy SelectionAt(double alpha, double epsilon) {
   model::v1::Policy policy;
   policy.mutable_softmax_selection();
   policy.set_inverse_temperature(alpha);
@@ -62,19 +62,20 @@ double Expected(const model::v1::Policy& policy, const Weights& weights,
 // with α = 2 the odds are 9.
 TEST(LabelAccuracyTest, SelectionByHand) {
   const Weights weights = {0, std::log(3)};
-  EXPECT_NEAR(Expected(Selection(1, 0), weights, Items({1})), 0.75, 1e-15);
-  EXPECT_NEAR(Expected(Selection(1, 0.2), weights, Items({0})), 0.3, 1e-15);
-  EXPECT_NEAR(Expected(Selection(1, 0.2), weights, Items({1, 1, 0, 1})),
+  EXPECT_NEAR(Expected(SelectionAt(1, 0), weights, Items({1})), 0.75, 1e-15);
+  EXPECT_NEAR(Expected(SelectionAt(1, 0.2), weights, Items({0})), 0.3, 1e-15);
+  EXPECT_NEAR(Expected(SelectionAt(1, 0.2), weights, Items({1, 1, 0, 1})),
               (3 * 0.7 + 0.3) / 4, 1e-15);
-  EXPECT_NEAR(Expected(Selection(2, 0), weights, Items({1})), 0.9, 1e-15);
+  EXPECT_NEAR(Expected(SelectionAt(2, 0), weights, Items({1})), 0.9, 1e-15);
   // The second label is unknown to the policy.
-  EXPECT_NEAR(Expected(Selection(1, 0), weights, Items({1, 2})), 0.375, 1e-15);
+  EXPECT_NEAR(Expected(SelectionAt(1, 0), weights, Items({1, 2})), 0.375,
+              1e-15);
 }
 
 // Abstaining with score log 4 beside odds 1 and 3: p = (1/8, 3/8), and uniform
 // over three actions.
 TEST(LabelAccuracyTest, AbstainingIsWrong) {
-  model::v1::Policy policy = Selection(1, 0.3);
+  model::v1::Policy policy = SelectionAt(1, 0.3);
   policy.mutable_softmax_selection()->set_abstain_score(std::log(4));
   const Weights weights = {0, std::log(3)};
   EXPECT_NEAR(Expected(policy, weights, Items({1})), 0.7 * 3 / 8 + 0.1, 1e-15);
@@ -101,7 +102,7 @@ TEST(LabelAccuracyTest, IsThatOfTheServedPolicy) {
                       {static_cast<uint32_t>(random.Below(kClasses)),
                        static_cast<uint32_t>(random.Below(kClasses))},
                       kFeatures);
-    model::v1::Policy policy = Selection(0.5 + random.Uniform(), 0.1);
+    model::v1::Policy policy = SelectionAt(0.5 + random.Uniform(), 0.1);
     if (repeat % 2 == 0) {
       policy.mutable_softmax_selection()->set_abstain_score(random.Normal());
     }
@@ -188,7 +189,7 @@ TEST(LabelAccuracyTest, MostProbableLabelsOfAChainLookAtTransitions) {
 TEST(LabelAccuracyTest, OtherFiguresByHand) {
   const Weights weights = {0, std::log(3)};
   const double entropy = -0.25 * std::log(0.25) - 0.75 * std::log(0.75);
-  for (const auto& policy : {Selection(1, 0), Chain(2, {0, 0, 0, 0})}) {
+  for (const auto& policy : {SelectionAt(1, 0), Chain(2, {0, 0, 0, 0})}) {
     ASSERT_OK_AND_ASSIGN(
         const LabelFigures figures,
         LabelFiguresOf(policy, weights, Items({1, 2, 0, 1}).view()));
@@ -198,7 +199,7 @@ TEST(LabelAccuracyTest, OtherFiguresByHand) {
     EXPECT_NEAR(figures.entropy, entropy, 1e-15);
   }
   // One of three actions is abstaining; p = (1/8, 3/8, 1/2).
-  model::v1::Policy policy = Selection(1, 0);
+  model::v1::Policy policy = SelectionAt(1, 0);
   policy.mutable_softmax_selection()->set_abstain_score(std::log(4));
   ASSERT_OK_AND_ASSIGN(const LabelFigures figures,
                        LabelFiguresOf(policy, weights, Items({1}).view()));
@@ -211,7 +212,7 @@ TEST(LabelAccuracyTest, OtherFiguresByHand) {
 
 TEST(LabelAccuracyTest, OfEqualClassesTheLowestIsTaken) {
   ASSERT_OK_AND_ASSIGN(const auto labels,
-                       MostProbableLabels(Selection(1, 0), Weights{1, 2, 2},
+                       MostProbableLabels(SelectionAt(1, 0), Weights{1, 2, 2},
                                           Items({0}).view().items));
   EXPECT_THAT(labels, ElementsAre(1));
 }
@@ -227,30 +228,36 @@ TEST(LabelAccuracyTest, NamesWhatIsWrong) {
   EXPECT_THAT(error(order, {1, 2}),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("it has no accuracy")));
-  EXPECT_THAT(error(Selection(0, 0), {1, 2}),
-              StatusIs(kInvalid, HasSubstr("inverse_temperature is 0")));
-  EXPECT_THAT(error(Selection(1, 0), {1, 2, 3}),
-              StatusIs(kInvalid, HasSubstr("3 weights, must be 2 features")));
   EXPECT_THAT(
-      error(Chain(2, {}), {1, 2, 3}),
-      StatusIs(kInvalid, HasSubstr("3 weights, must be 2 features times 2")));
-  EXPECT_THAT(error(Chain(1, {}), {1, 2}),
-              StatusIs(kInvalid, HasSubstr("num_labels is 1, must be in "
+      error(SelectionAt(0, 0), {1, 2}),
+      StatusIs(kInvalidArgument, HasSubstr("inverse_temperature is 0")));
+  EXPECT_THAT(
+      error(SelectionAt(1, 0), {1, 2, 3}),
+      StatusIs(kInvalidArgument, HasSubstr("3 weights, must be 2 features")));
+  EXPECT_THAT(error(Chain(2, {}), {1, 2, 3}),
+              StatusIs(kInvalidArgument,
+                       HasSubstr("3 weights, must be 2 features times 2")));
+  EXPECT_THAT(
+      error(Chain(1, {}), {1, 2}),
+      StatusIs(kInvalidArgument, HasSubstr("num_labels is 1, must be in "
                                            "[2, 1000]")));
-  EXPECT_THAT(error(Chain(2, {1}), {1, 2, 3, 4}),
-              StatusIs(kInvalid, HasSubstr("transitions has 1 values, must "
+  EXPECT_THAT(
+      error(Chain(2, {1}), {1, 2, 3, 4}),
+      StatusIs(kInvalidArgument, HasSubstr("transitions has 1 values, must "
                                            "have 4 or none")));
   EXPECT_THAT(error(Chain(2, {1, 2, 3, HUGE_VAL}), {1, 2, 3, 4}),
-              StatusIs(kInvalid, HasSubstr("transitions[3] is inf")));
-  EXPECT_THAT(error(Chain(2, {}, -1), {1, 2, 3, 4}),
-              StatusIs(kInvalid, HasSubstr("inverse_temperature is -1")));
+              StatusIs(kInvalidArgument, HasSubstr("transitions[3] is inf")));
+  EXPECT_THAT(
+      error(Chain(2, {}, -1), {1, 2, 3, 4}),
+      StatusIs(kInvalidArgument, HasSubstr("inverse_temperature is -1")));
   model::v1::Policy mixed = Chain(2, {});
   mixed.set_uniform_mixture(0.1);
-  EXPECT_THAT(error(mixed, {1, 2, 3, 4}),
-              StatusIs(kInvalid, HasSubstr("uniform_mixture is 0.1, must be "
+  EXPECT_THAT(
+      error(mixed, {1, 2, 3, 4}),
+      StatusIs(kInvalidArgument, HasSubstr("uniform_mixture is 0.1, must be "
                                            "0")));
-  EXPECT_THAT(error(Selection(1, 0), {1, HUGE_VAL}),
-              StatusIs(kInvalid, HasSubstr("not finite")));
+  EXPECT_THAT(error(SelectionAt(1, 0), {1, HUGE_VAL}),
+              StatusIs(kInvalidArgument, HasSubstr("not finite")));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "sortition/config/v1/hinge.pb.h"
 #include "sortition/config/v1/orders.pb.h"
+#include "tests/core/learners/learner_testing.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/trusted_testing.h"
 
@@ -23,8 +24,6 @@ using config::v1::OrderDivergence;
 using config::v1::RankSvmOptions;
 using config::v1::RegressionOptions;
 using testing::HasSubstr;
-
-constexpr LabelledShape kShape = {.num_features = 3, .max_relevance = 2};
 
 // Queries of twelve features. Labels follow the scores of these weights, which
 // have standard deviation 2.7, plus `noise`.

@@ -11,6 +11,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using config::v1::OrderDivergence;
 using testing::Each;
 using testing::HasSubstr;
@@ -105,19 +106,20 @@ TEST(TrustedOrdersTest, RefusesWhatIsNoOrder) {
     return TrustedOrders::Create(queries.views(), std::move(orders), kind,
                                  cutoff);
   };
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  EXPECT_THAT(create({}, OrderDivergence::DCG, 0),
-              StatusIs(kInvalid, HasSubstr("0 trusted orders for 1 queries")));
-  EXPECT_THAT(create({{0, 1}}, OrderDivergence::DCG, 0),
-              StatusIs(kInvalid, HasSubstr("query 0: order has 2 items")));
+  EXPECT_THAT(
+      create({}, OrderDivergence::DCG, 0),
+      StatusIs(kInvalidArgument, HasSubstr("0 trusted orders for 1 queries")));
+  EXPECT_THAT(
+      create({{0, 1}}, OrderDivergence::DCG, 0),
+      StatusIs(kInvalidArgument, HasSubstr("query 0: order has 2 items")));
   EXPECT_THAT(create({{0, 1, 1}}, OrderDivergence::DCG, 0),
-              StatusIs(kInvalid, HasSubstr("query 0: order[2] is 1")));
+              StatusIs(kInvalidArgument, HasSubstr("query 0: order[2] is 1")));
   EXPECT_THAT(create({{0, 1, 2}}, OrderDivergence::TOP, 0),
-              StatusIs(kInvalid, HasSubstr("cutoff")));
+              StatusIs(kInvalidArgument, HasSubstr("cutoff")));
   EXPECT_THAT(create({{0, 1, 2}}, OrderDivergence::ALL_PAIRS, 2),
-              StatusIs(kInvalid, HasSubstr("cutoff")));
+              StatusIs(kInvalidArgument, HasSubstr("cutoff")));
   EXPECT_THAT(TrustedOrders::Create({}, {}, OrderDivergence::DCG, 0),
-              StatusIs(kInvalid, HasSubstr("must be one each")));
+              StatusIs(kInvalidArgument, HasSubstr("must be one each")));
 }
 
 }  // namespace

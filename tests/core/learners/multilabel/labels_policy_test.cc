@@ -20,17 +20,17 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint32_t kFeatures = 5;
-constexpr uint32_t kLabels = 3;
+constexpr uint32_t kContextFeatures = 5;
+constexpr uint32_t kContextLabels = 3;
 
 // 12 contexts; a share `density` of the values is present.
 LabelContexts RandomContexts(double density, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
   LabelContexts contexts;
-  contexts.num_features = kFeatures;
-  contexts.num_labels = kLabels;
+  contexts.num_features = kContextFeatures;
+  contexts.num_labels = kContextLabels;
   for (int row = 0; row < 12; ++row) {
-    for (uint32_t j = 0; j < kFeatures; ++j) {
+    for (uint32_t j = 0; j < kContextFeatures; ++j) {
       if (random.Uniform() >= density) continue;
       contexts.columns.push_back(j);
       contexts.values.push_back(static_cast<float>(random.Normal()));
@@ -46,7 +46,7 @@ LabelTuples RandomTuples(size_t n, uint64_t seed) {
   LabelTuples tuples;
   for (size_t i = 0; i < n; ++i) {
     tuples.contexts.push_back(static_cast<uint32_t>(random.Below(10)));
-    for (uint32_t l = 0; l < kLabels; ++l) {
+    for (uint32_t l = 0; l < kContextLabels; ++l) {
       tuples.labels.push_back(static_cast<uint8_t>(random.Below(2)));
     }
     tuples.log_propensities.push_back(std::log(0.05 + 0.4 * random.Uniform()));
@@ -57,7 +57,7 @@ LabelTuples RandomTuples(size_t n, uint64_t seed) {
 
 Eigen::VectorXd RandomPoint(uint64_t seed) {
   RandomSequence random(SeedKey(seed));
-  Eigen::VectorXd point(kFeatures * kLabels);
+  Eigen::VectorXd point(kContextFeatures * kContextLabels);
   for (double& entry : point) entry = random.Normal();
   return point;
 }
@@ -67,7 +67,8 @@ double Score(const LabelContexts& contexts, const Eigen::VectorXd& w,
   double score = 0;
   for (uint64_t k = contexts.row_offsets[context];
        k < contexts.row_offsets[context + 1]; ++k) {
-    score += contexts.values[k] * w[contexts.columns[k] * kLabels + label];
+    score +=
+        contexts.values[k] * w[contexts.columns[k] * kContextLabels + label];
   }
   return score;
 }
@@ -91,16 +92,16 @@ TEST_P(LabelsPolicyTest, ProbabilityIsTheSoftmaxOverAllSets) {
   for (size_t k = 0; k < 40; ++k) {
     const uint32_t i = order[k];
     double partition = 0;
-    for (uint32_t set = 0; set < 1u << kLabels; ++set) {
+    for (uint32_t set = 0; set < 1u << kContextLabels; ++set) {
       double exponent = 0;
-      for (uint32_t l = 0; l < kLabels; ++l) {
+      for (uint32_t l = 0; l < kContextLabels; ++l) {
         if (set >> l & 1) exponent += Score(contexts, w, tuples.contexts[i], l);
       }
       partition += std::exp(exponent);
     }
     double exponent = 0;
-    for (uint32_t l = 0; l < kLabels; ++l) {
-      if (tuples.labels[i * kLabels + l] == 1) {
+    for (uint32_t l = 0; l < kContextLabels; ++l) {
+      if (tuples.labels[i * kContextLabels + l] == 1) {
         exponent += Score(contexts, w, tuples.contexts[i], l);
       }
     }
@@ -165,10 +166,10 @@ void TwoThreads(size_t count, const std::function<void(size_t)>& body) {
 LabelContexts ManyContexts(size_t n, double share) {
   RandomSequence random(SeedKey(11));
   LabelContexts contexts;
-  contexts.num_features = kFeatures;
-  contexts.num_labels = kLabels;
+  contexts.num_features = kContextFeatures;
+  contexts.num_labels = kContextLabels;
   for (size_t row = 0; row < n; ++row) {
-    for (uint32_t j = 0; j < kFeatures; ++j) {
+    for (uint32_t j = 0; j < kContextFeatures; ++j) {
       if (random.Uniform() >= share) continue;
       contexts.columns.push_back(j);
       contexts.values.push_back(static_cast<float>(random.Normal()));
@@ -247,7 +248,7 @@ class LabelsPolicySparseTest : public testing::Test {
     dense_.values.clear();
     for (uint32_t row = 0; row < 300; ++row) {
       uint64_t k = sparse_.row_offsets[row];
-      for (uint32_t j = 0; j < kFeatures; ++j) {
+      for (uint32_t j = 0; j < kContextFeatures; ++j) {
         const bool is_there =
             k < sparse_.row_offsets[row + 1] && sparse_.columns[k] == j;
         dense_.columns.push_back(j);

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sortition/config/v1/orders.pb.h"
+#include "tests/core/learners/learner_testing.h"
 #include "tests/testing/random_queries.h"
 #include "tests/testing/status_matchers.h"
 
@@ -21,13 +22,11 @@ using config::v1::RankPolicyOptions;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr LabelledShape kShape = {.num_features = 3, .max_relevance = 2};
-
 std::unique_ptr<LabelledLearner> Make(const CrfOptions& options) {
   return MakeCrfLearner(options, kShape).value();
 }
 
-CrfOptions Objective(CrfOptions::Objective objective) {
+CrfOptions CrfOptionsOf(CrfOptions::Objective objective) {
   CrfOptions options;
   options.set_objective(objective);
   return options;
@@ -35,8 +34,8 @@ CrfOptions Objective(CrfOptions::Objective objective) {
 
 TEST(CrfTest, GridsAreThePapersUnlessGiven) {
   EXPECT_EQ(Make({})->num_points(), 16u);
-  EXPECT_EQ(Make(Objective(CrfOptions::LOSS_AUGMENTED))->num_points(), 16u);
-  EXPECT_EQ(Make(Objective(CrfOptions::EXPECTED_LOSS))->num_points(), 4u);
+  EXPECT_EQ(Make(CrfOptionsOf(CrfOptions::LOSS_AUGMENTED))->num_points(), 16u);
+  EXPECT_EQ(Make(CrfOptionsOf(CrfOptions::EXPECTED_LOSS))->num_points(), 4u);
   CrfOptions options;
   options.add_temperature(0.5);
   options.add_learning_rate(0.1);
@@ -86,7 +85,7 @@ TEST(CrfTest, PointsAreChosenByTheirNdcg) {
   TestQueries reversed;
   reversed.Add({1, 2, 3, 4}, {2, 1, 0, 0});
   reversed.Add({1, 2}, {0, 0});  // Counts as 0.
-  CrfOptions options = Objective(CrfOptions::MAXIMUM_LIKELIHOOD);
+  CrfOptions options = CrfOptionsOf(CrfOptions::MAXIMUM_LIKELIHOOD);
   options.add_learning_rate(0.1);
   options.set_max_epochs(5);
   std::map<size_t, int> steps;
@@ -118,7 +117,7 @@ TEST(CrfTest, TrainsEachObjectiveByBothOptimisers) {
         CrfOptions::LOSS_SCALED, CrfOptions::EXPECTED_LOSS,
         CrfOptions::KULLBACK_LEIBLER}) {
     for (const auto optimiser : {CrfOptions::STOCHASTIC, CrfOptions::BATCH}) {
-      CrfOptions options = Objective(objective);
+      CrfOptions options = CrfOptionsOf(objective);
       options.set_optimiser(optimiser);
       if (optimiser == CrfOptions::BATCH) {
         options.set_subsets(2);
@@ -156,7 +155,7 @@ TEST(CrfTest, RefusesOptionsWithoutMeaning) {
   expect(options,
          "crf.loss_weight is set, must be unset except for objective "
          "LOSS_AUGMENTED");
-  options = Objective(CrfOptions::EXPECTED_LOSS);
+  options = CrfOptionsOf(CrfOptions::EXPECTED_LOSS);
   options.add_temperature(1);
   expect(options, "crf.temperature is set");
   options = {};

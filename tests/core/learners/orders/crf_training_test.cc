@@ -15,10 +15,9 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using config::v1::CrfOptions;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 constexpr CrfObjective kObjectives[] = {
     {.kind = CrfObjective::kMaximumLikelihood},
@@ -269,25 +268,26 @@ TEST(CrfTrainingTest, RefusesWhatItCannotLearnFrom) {
   };
   CrfOptions options;
   EXPECT_THAT(steps({}, 0, options),
-              StatusIs(kInvalid, HasSubstr("learning_rate is 0")));
+              StatusIs(kInvalidArgument, HasSubstr("learning_rate is 0")));
   EXPECT_THAT(steps({.temperature = NAN}, 1, options),
-              StatusIs(kInvalid, HasSubstr("temperature is nan")));
+              StatusIs(kInvalidArgument, HasSubstr("temperature is nan")));
   EXPECT_THAT(steps({.loss_weight = -1}, 1, options),
-              StatusIs(kInvalid, HasSubstr("loss_weight is -1")));
+              StatusIs(kInvalidArgument, HasSubstr("loss_weight is -1")));
   EXPECT_THAT(TrainCrfByBatch(queries.views(), {}, HUGE_VAL, options),
-              StatusIs(kInvalid, HasSubstr("lambda is inf")));
+              StatusIs(kInvalidArgument, HasSubstr("lambda is inf")));
   options.set_subset_size(2);
-  EXPECT_THAT(steps({}, 1, options),
-              StatusIs(kInvalid, HasSubstr("query 0 has 3 different "
-                                           "relevances, must have at most 2")));
-  options.set_subset_size(9);
   EXPECT_THAT(
       steps({}, 1, options),
-      StatusIs(kInvalid, HasSubstr("subset_size is 9, must be 2 to 8")));
+      StatusIs(kInvalidArgument, HasSubstr("query 0 has 3 different "
+                                           "relevances, must have at most 2")));
+  options.set_subset_size(9);
+  EXPECT_THAT(steps({}, 1, options),
+              StatusIs(kInvalidArgument,
+                       HasSubstr("subset_size is 9, must be 2 to 8")));
   TestQueries equal;
   equal.Add({1, 2}, {1, 1});
   EXPECT_THAT(TrainCrfByBatch(equal.views(), {}, 1, {}),
-              StatusIs(kInvalid, HasSubstr("none of 1 queries")));
+              StatusIs(kInvalidArgument, HasSubstr("none of 1 queries")));
 }
 
 }  // namespace

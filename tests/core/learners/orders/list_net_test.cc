@@ -12,6 +12,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using config::v1::ListNetOptions;
 using ::testing::HasSubstr;
 
@@ -76,17 +77,16 @@ TEST(ListNetTest, FindsAPlantedDirection) {
 }
 
 TEST(ListNetTest, RefusesWhatItCannotLearnFrom) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   TestQueries equal;
   equal.Add({1, 2}, {1, 1});
   EXPECT_THAT(TrainListNet(equal.views(), 1, {}),
-              StatusIs(kInvalid, HasSubstr("none of 1 queries")));
+              StatusIs(kInvalidArgument, HasSubstr("none of 1 queries")));
   TestQueries high;
   high.Add({1, 2}, {1, 32});
   EXPECT_THAT(TrainListNet(high.views(), 1, {}),
-              StatusIs(kInvalid, HasSubstr("relevances[1] is 32")));
+              StatusIs(kInvalidArgument, HasSubstr("relevances[1] is 32")));
   EXPECT_THAT(TrainListNet(equal.views(), NAN, {}),
-              StatusIs(kInvalid, HasSubstr("lambda is nan")));
+              StatusIs(kInvalidArgument, HasSubstr("lambda is nan")));
 }
 
 }  // namespace

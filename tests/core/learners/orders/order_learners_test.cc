@@ -10,6 +10,7 @@
 #include "core/learners/orders/relevance_regression.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/learners/learner_testing.h"
 #include "tests/testing/random_queries.h"
 #include "tests/testing/status_matchers.h"
 
@@ -20,8 +21,6 @@ using config::v1::ListNetOptions;
 using config::v1::RankSvmOptions;
 using config::v1::RegressionOptions;
 using testing::HasSubstr;
-
-constexpr LabelledShape kShape = {.num_features = 3, .max_relevance = 2};
 
 TestQueries SomeQueries(uint64_t seed) {
   return RandomQueries(

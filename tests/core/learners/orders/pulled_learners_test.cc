@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sortition/config/v1/hinge.pb.h"
+#include "tests/core/learners/learner_testing.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/trusted_testing.h"
 
@@ -25,10 +26,9 @@ using config::v1::RankSvmOptions;
 using config::v1::RegressionOptions;
 using testing::HasSubstr;
 
-constexpr LabelledShape kShape = {.num_features = 3, .max_relevance = 2};
 constexpr double kLambda = 0.02;
 
-TestQueries SomeQueries(uint64_t seed, double noise = 1) {
+TestQueries NoisyQueries(uint64_t seed, double noise = 1) {
   return RandomQueries({.num_queries = 15,
                         .num_features = 3,
                         .max_relevance = 2,
@@ -167,7 +167,7 @@ double LeastBySearch(const std::function<double(const std::vector<double>&)>& f,
 // search that starts elsewhere, and the two are near.
 TEST(PulledLearnersTest, ProveThatTheyMinimiseEquation23) {
   for (uint64_t seed = 0; seed < 3; ++seed) {
-    const TestQueries queries = SomeQueries(seed);
+    const TestQueries queries = NoisyQueries(seed);
     // The orders agree with the labels by half, so that neither alone has the
     // minimum.
     const std::vector<Order> orders = OrdersBy(queries, {1, 1, 0.2});
@@ -201,7 +201,7 @@ TEST(PulledLearnersTest, ProveThatTheyMinimiseEquation23) {
 }
 
 TEST(PulledLearnersTest, Weight0IsNoOrderToTheBit) {
-  const TestQueries queries = SomeQueries(4);
+  const TestQueries queries = NoisyQueries(4);
   const TrustedOrders trusted =
       TrustedOf(queries, RandomOrders(queries, 4), TrustedKinds()[0]);
   for (const Pulled& pulled : AllPulled()) {
@@ -224,7 +224,7 @@ TEST(PulledLearnersTest, Weight0IsNoOrderToTheBit) {
 // <= J2(w1) add up to (c2 - c1) (D(w2) - D(w1)) <= 0; for approximate ones the
 // right side is the sum of their proved gaps.
 TEST(PulledLearnersTest, TheDivergenceFallsWithTheWeight) {
-  const TestQueries queries = SomeQueries(5);
+  const TestQueries queries = NoisyQueries(5);
   const TrustedOrders trusted =
       TrustedOf(queries, OrdersBy(queries, {1, 1, 0.2}), TrustedKinds()[0]);
   for (const Pulled& pulled : AllPulled()) {
@@ -254,7 +254,7 @@ TEST(PulledLearnersTest, TheDivergenceFallsWithTheWeight) {
 // D(w) <= J_c(w) - min J_0 <= J_0(w*) + gap - min J_0: for large c the scores
 // have that order, up to differences that vanish.
 TEST(PulledLearnersTest, ALargeWeightGivesTheTrustedOrder) {
-  const TestQueries queries = SomeQueries(6, 3);  // Noise: labels disagree.
+  const TestQueries queries = NoisyQueries(6, 3);  // Noise: labels disagree.
   const std::vector<double> truth = {1, 0.4, 0.5};
   const std::vector<Order> orders = OrdersBy(queries, truth);
   const TrustedOrders trusted =
@@ -293,7 +293,7 @@ TEST(PulledLearnersTest, ALargeWeightGivesTheTrustedOrder) {
 // The gap that each learner aimed at, in units of its objective: a share of J
 // for ranksvm and regression. A run that is cut short is above it.
 TEST(PulledLearnersTest, PointsSayWhichGapTheyAimedAt) {
-  const TestQueries queries = SomeQueries(8);
+  const TestQueries queries = NoisyQueries(8);
   const TrustedOrders trusted =
       TrustedOf(queries, RandomOrders(queries, 8), TrustedKinds()[0]);
   for (const Pulled& pulled : AllPulled()) {
@@ -319,7 +319,7 @@ TEST(PulledLearnersTest, PointsSayWhichGapTheyAimedAt) {
 
 // L-BFGS meets kinks; its limit of iterations is that of the ascent's passes.
 TEST(PulledLearnersTest, PassesOfListNetAreLimitedByItsOptions) {
-  const TestQueries queries = SomeQueries(9);
+  const TestQueries queries = NoisyQueries(9);
   const TrustedOrders trusted =
       TrustedOf(queries, RandomOrders(queries, 9), TrustedKinds()[0]);
   ListNetOptions options;
@@ -341,7 +341,7 @@ TEST(PulledLearnersTest, PassesOfListNetAreLimitedByItsOptions) {
 }
 
 TEST(PulledLearnersTest, TheSameBitsAgain) {
-  const TestQueries queries = SomeQueries(7);
+  const TestQueries queries = NoisyQueries(7);
   const TrustedOrders trusted =
       TrustedOf(queries, RandomOrders(queries, 7), TrustedKinds()[0]);
   for (const Pulled& pulled : AllPulled()) {

@@ -12,6 +12,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using config::v1::RankSvmOptions;
 using ::testing::HasSubstr;
 
@@ -130,24 +131,23 @@ TEST(RankSvmTest, StopsWhereTheWatcherSaysSo) {
 }
 
 TEST(RankSvmTest, RefusesWhatItCannotLearnFrom) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   TestQueries equal;
   equal.Add({1, 2}, {1, 1});
   EXPECT_THAT(TrainRankSvm(equal.views(), 1, {}),
-              StatusIs(kInvalid, HasSubstr("none of 1 queries")));
+              StatusIs(kInvalidArgument, HasSubstr("none of 1 queries")));
   EXPECT_THAT(TrainRankSvm({}, 1, {}),
-              StatusIs(kInvalid, HasSubstr("there are 0 queries")));
+              StatusIs(kInvalidArgument, HasSubstr("there are 0 queries")));
   const TestQueries queries = RandomQueries({}, 1);
   RankSvmOptions options;
   EXPECT_THAT(TrainRankSvm(queries.views(), 0, options),
-              StatusIs(kInvalid, HasSubstr("lambda is 0")));
+              StatusIs(kInvalidArgument, HasSubstr("lambda is 0")));
   options.set_gap_tolerance(2);
   EXPECT_THAT(TrainRankSvm(queries.views(), 1, options),
-              StatusIs(kInvalid, HasSubstr("gap_tolerance is 2")));
+              StatusIs(kInvalidArgument, HasSubstr("gap_tolerance is 2")));
   TestQueries bad;
   bad.Add({1, NAN}, {1, 0});
   EXPECT_THAT(TrainRankSvm(bad.views(), 1, {}),
-              StatusIs(kInvalid, HasSubstr("query 0")));
+              StatusIs(kInvalidArgument, HasSubstr("query 0")));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using ::testing::HasSubstr;
 
 // Relevance is exactly 1 + 2 x0 - x1, over two queries.
@@ -64,11 +65,11 @@ TEST(RelevanceRegressionTest, ManyColumnsGiveTheSameAsFew) {
 }
 
 TEST(RelevanceRegressionTest, RefusesBadOptionsAndNoData) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  EXPECT_THAT(FitRelevance({}, 1), StatusIs(kInvalid, HasSubstr("0 queries")));
+  EXPECT_THAT(FitRelevance({}, 1),
+              StatusIs(kInvalidArgument, HasSubstr("0 queries")));
   const TestQueries queries = RandomQueries({}, 1);
   EXPECT_THAT(FitRelevance(queries.views(), -1),
-              StatusIs(kInvalid, HasSubstr("l2 is -1")));
+              StatusIs(kInvalidArgument, HasSubstr("l2 is -1")));
 }
 
 }  // namespace

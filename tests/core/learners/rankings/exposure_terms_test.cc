@@ -11,6 +11,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using testing::HasSubstr;
 
 TEST(ExposureTermsTest, ValuesAreThoseOfEnumeration) {
@@ -79,24 +80,26 @@ TEST(ExposureDivergenceTermsTest, IsLeastAtThePolicyThatLogged) {
 }
 
 TEST(ExposureTermsTest, NamesWhatIsOutOfRange) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   ExposureData data(0, 5, 7);
   data.gains[3][0] = NAN;
-  EXPECT_THAT(ExposureTerms::Create(data.Problem(), data.gains),
-              StatusIs(kInvalid, HasSubstr("gains of tuple 3 has nan")));
+  EXPECT_THAT(
+      ExposureTerms::Create(data.Problem(), data.gains),
+      StatusIs(kInvalidArgument, HasSubstr("gains of tuple 3 has nan")));
   data.gains[3].clear();
-  EXPECT_THAT(ExposureTerms::Create(data.Problem(), data.gains),
-              StatusIs(kInvalid, HasSubstr("gains of tuple 3 has 0 entries")));
+  EXPECT_THAT(
+      ExposureTerms::Create(data.Problem(), data.gains),
+      StatusIs(kInvalidArgument, HasSubstr("gains of tuple 3 has 0 entries")));
   data.logged[1][0] = 0;
-  EXPECT_THAT(ExposureDivergenceTerms::Create(data.Problem(), data.logged),
-              StatusIs(kInvalid, HasSubstr("must be finite and positive")));
+  EXPECT_THAT(
+      ExposureDivergenceTerms::Create(data.Problem(), data.logged),
+      StatusIs(kInvalidArgument, HasSubstr("must be finite and positive")));
   ExposureProblem problem = data.Problem();
   problem.discounts = {1, -1};
   EXPECT_THAT(Exposures::Create(problem),
-              StatusIs(kInvalid, HasSubstr("discounts has -1")));
+              StatusIs(kInvalidArgument, HasSubstr("discounts has -1")));
   problem.discounts.clear();
   EXPECT_THAT(Exposures::Create(problem),
-              StatusIs(kInvalid, HasSubstr("discounts: there are 0")));
+              StatusIs(kInvalidArgument, HasSubstr("discounts: there are 0")));
 }
 
 }  // namespace

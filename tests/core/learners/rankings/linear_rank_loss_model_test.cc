@@ -20,6 +20,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using testing::HasSubstr;
 
 std::vector<double> LossesOf(const RankLossModel& model, const RankedLog& log,
@@ -320,15 +321,15 @@ TEST(LinearRankLossModelTest, WithoutLossesNothingIsExpected) {
 }
 
 TEST(LinearRankLossModelTest, NamesWhatIsOutOfRange) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   RankedTuples data(0.1, 5, 8);
   EXPECT_THAT(LinearRankLossModel::Fit(data.Log(), 0, 2),
-              StatusIs(kInvalid, HasSubstr("loss_model_l2 is 0")));
+              StatusIs(kInvalidArgument, HasSubstr("loss_model_l2 is 0")));
   EXPECT_THAT(LinearRankLossModel::Fit(data.Log(), 1, 0),
-              StatusIs(kInvalid, HasSubstr("folds")));
+              StatusIs(kInvalidArgument, HasSubstr("folds")));
   data.ranks[1].losses[0] = -2;
-  EXPECT_THAT(LinearRankLossModel::Fit(data.Log(), 1, 2),
-              StatusIs(kInvalid, HasSubstr("losses of tuple 1 has -2")));
+  EXPECT_THAT(
+      LinearRankLossModel::Fit(data.Log(), 1, 2),
+      StatusIs(kInvalidArgument, HasSubstr("losses of tuple 1 has -2")));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using testing::HasSubstr;
 
 class OrderPolicyTest : public testing::TestWithParam<double> {};
@@ -105,25 +106,28 @@ TEST(PrefixLawTest, StaysExactAtExtremeLogits) {
 }
 
 TEST(RankedLogTest, NamesWhatIsOutOfRange) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   RankedTuples data(0.1, 5, 6);
   data.ranks[2].losses[0] = 0.5;
-  EXPECT_THAT(OrderPolicy::Create(data.Log()),
-              StatusIs(kInvalid, HasSubstr("losses of tuple 2 has 0.5, must be "
+  EXPECT_THAT(
+      OrderPolicy::Create(data.Log()),
+      StatusIs(kInvalidArgument, HasSubstr("losses of tuple 2 has 0.5, must be "
                                            "in [-1, 0]")));
   data.ranks[2].losses[0] = 0;
   data.ranks[1].log_conditionals[0] = -HUGE_VAL;
-  EXPECT_THAT(OrderPolicy::Create(data.Log()),
-              StatusIs(kInvalid, HasSubstr("log_conditionals of tuple 1")));
+  EXPECT_THAT(
+      OrderPolicy::Create(data.Log()),
+      StatusIs(kInvalidArgument, HasSubstr("log_conditionals of tuple 1")));
   data.ranks[1].log_conditionals.pop_back();
   EXPECT_THAT(OrderPolicy::Create(data.Log()),
-              StatusIs(kInvalid, HasSubstr("entries, must have")));
+              StatusIs(kInvalidArgument, HasSubstr("entries, must have")));
   data.ranks.pop_back();
-  EXPECT_THAT(OrderPolicy::Create(data.Log()),
-              StatusIs(kInvalid, HasSubstr("ranks: there are those of 4")));
+  EXPECT_THAT(
+      OrderPolicy::Create(data.Log()),
+      StatusIs(kInvalidArgument, HasSubstr("ranks: there are those of 4")));
   data.family.boltzmann.emplace();
-  EXPECT_THAT(OrderPolicy::Create(data.Log()),
-              StatusIs(kInvalid, HasSubstr("family is not Plackett-Luce")));
+  EXPECT_THAT(
+      OrderPolicy::Create(data.Log()),
+      StatusIs(kInvalidArgument, HasSubstr("family is not Plackett-Luce")));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ PoemOptions MakeOptions(PoemOptions::Objective objective,
   return options;
 }
 
-PoemOptions ExposureOptions(PoemOptions::Optimiser optimiser) {
+PoemOptions GridOptionsOfExposures(PoemOptions::Optimiser optimiser) {
   PoemOptions options =
       MakeOptions(PoemOptions::EXPOSURE, PoemOptions::ORDER, optimiser);
   for (const double value : {1.0, 0.6, 0.3}) options.add_examination(value);
@@ -75,11 +75,11 @@ TEST(RankingGridTest, ThreadsDoNotChangeABit) {
     }
     all.push_back(MakeOptions(PoemOptions::DOUBLY_ROBUST, PoemOptions::PREFIXES,
                               optimiser));
-    all.push_back(ExposureOptions(optimiser));
+    all.push_back(GridOptionsOfExposures(optimiser));
   }
-  all.push_back(ExposureOptions(PoemOptions::STOCHASTIC));
+  all.push_back(GridOptionsOfExposures(PoemOptions::STOCHASTIC));
   all.back().set_sampled_orders(3);
-  all.push_back(ExposureOptions(PoemOptions::BATCH));
+  all.push_back(GridOptionsOfExposures(PoemOptions::BATCH));
   all.back().set_failure_probability(0.05);
   for (PoemOptions& options : all) {
     SCOPED_TRACE(options.DebugString());
@@ -137,7 +137,8 @@ TEST(RankingGridTest, APointIsARunOnTheTermsOfItsOptions) {
 TEST(RankingGridTest, SafeLearningStaysNearTheLogWithFewDecisions) {
   const Everything everything(60);
   const RankingGridData data(everything.Data(), PoemOptions::EXPOSURE);
-  GridTask task{.data = &data, .options = ExposureOptions(PoemOptions::BATCH)};
+  GridTask task{.data = &data,
+                .options = GridOptionsOfExposures(PoemOptions::BATCH)};
   task.options.mutable_lbfgs()->set_max_iterations(100);
   ASSERT_OK_AND_ASSIGN(const GridOutcome bold, TrainGrid(task));
   task.options.set_failure_probability(1e-8);

@@ -19,6 +19,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using config::v1::PoemOptions;
 using testing::HasSubstr;
 
@@ -33,7 +34,7 @@ PoemOptions MakeOptions(PoemOptions::Objective objective,
   return options;
 }
 
-PoemOptions ExposureOptions(PoemOptions::Optimiser optimiser) {
+PoemOptions RiskOptionsOfExposures(PoemOptions::Optimiser optimiser) {
   PoemOptions options = MakeOptions(PoemOptions::EXPOSURE, PoemOptions::ORDER);
   options.set_optimiser(optimiser);
   for (const double value : {1.0, 0.6, 0.3}) options.add_examination(value);
@@ -115,7 +116,7 @@ TEST(RankingRiskTest, ExposuresAreExactOrDrawn) {
   ExposureProblem problem = data.Problem();
   problem.tolerance = ExposureProblem().tolerance;
   ExposureTerms exact = *ExposureTerms::Create(problem, data.gains);
-  PoemOptions options = ExposureOptions(PoemOptions::STOCHASTIC);
+  PoemOptions options = RiskOptionsOfExposures(PoemOptions::STOCHASTIC);
   ExpectSame(MakeRisk(given, options)->terms(), &exact);
   options.set_sampled_orders(7);
   options.set_seed(5);
@@ -136,7 +137,7 @@ TEST(RankingRiskTest, SafetyIsTheObjectiveOfABatch) {
   ExposureTerms terms = *ExposureTerms::Create(problem, data.gains);
   ExposureDivergenceTerms divergence =
       *ExposureDivergenceTerms::Create(problem, data.logged);
-  PoemOptions options = ExposureOptions(PoemOptions::BATCH);
+  PoemOptions options = RiskOptionsOfExposures(PoemOptions::BATCH);
   EXPECT_EQ(MakeRisk(given, options)->objective(), nullptr);
   options.set_failure_probability(0.2);
   // As many as ranks, unless the options say otherwise.
@@ -180,7 +181,7 @@ TEST(RankingRiskTest, TheUnitIsTheSizeOfWhatALogEarns) {
   const auto risk =
       MakeRisk({.log = {.family = data.family, .tuples = data.tuples},
                 .exposed = exposed},
-               ExposureOptions(PoemOptions::BATCH));
+               RiskOptionsOfExposures(PoemOptions::BATCH));
   EXPECT_NEAR(risk->loss_unit(), 1, 1e-12);
 }
 
@@ -195,7 +196,7 @@ TEST(RankingRiskTest, NeedsAreThoseOfTheOptions) {
             (Needs{true, false, false}));
   EXPECT_EQ(needs(MakeOptions(PoemOptions::IPS, PoemOptions::ITEM_POSITION)),
             (Needs{true, true, false}));
-  EXPECT_EQ(needs(ExposureOptions(PoemOptions::BATCH)),
+  EXPECT_EQ(needs(RiskOptionsOfExposures(PoemOptions::BATCH)),
             (Needs{false, false, true}));
   // What needs nothing gets nothing, whatever the data.
   ASSERT_OK_AND_ASSIGN(const MakeGridRisk none,
@@ -204,30 +205,31 @@ TEST(RankingRiskTest, NeedsAreThoseOfTheOptions) {
 }
 
 TEST(RankingRiskTest, NamesWhatIsMissing) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   RankedTuples data(0.1, 10, 7);
   RankedLog log = data.Log();
   log.ranks = {};
   EXPECT_THAT(
       PrepareRankingRisk({.log = log},
                          MakeOptions(PoemOptions::CRM, PoemOptions::PREFIXES)),
-      StatusIs(kInvalid, HasSubstr("ranks: there are those of 0 tuples")));
+      StatusIs(kInvalidArgument,
+               HasSubstr("ranks: there are those of 0 tuples")));
   EXPECT_THAT(PrepareRankingRisk({.log = data.Log()},
                                  MakeOptions(PoemOptions::SELF_NORMALISED,
                                              PoemOptions::PREFIXES)),
-              StatusIs(kInvalid, HasSubstr("must be BATCH")));
+              StatusIs(kInvalidArgument, HasSubstr("must be BATCH")));
   for (RankedTuple& tuple : data.ranks) tuple.log_marginals.clear();
   ASSERT_OK_AND_ASSIGN(
       const MakeGridRisk make,
       PrepareRankingRisk(
           {.log = data.Log()},
           MakeOptions(PoemOptions::CRM, PoemOptions::ITEM_POSITION)));
-  EXPECT_THAT(make(2, 0).status(),
-              StatusIs(kInvalid, HasSubstr("log_marginals of tuple 0")));
+  EXPECT_THAT(
+      make(2, 0).status(),
+      StatusIs(kInvalidArgument, HasSubstr("log_marginals of tuple 0")));
 
   const ExposureData exposure(0.1, 5, 8);
   std::vector<ExposedTuple> exposed = ExposedOf(exposure);
-  const PoemOptions options = ExposureOptions(PoemOptions::BATCH);
+  const PoemOptions options = RiskOptionsOfExposures(PoemOptions::BATCH);
   const auto prepared = [&] {
     return PrepareRankingRisk(
                {.log = {.family = exposure.family, .tuples = exposure.tuples},
@@ -237,16 +239,20 @@ TEST(RankingRiskTest, NamesWhatIsMissing) {
   };
   EXPECT_OK(prepared());
   exposed[2].exposures[1] = 0;
-  EXPECT_THAT(prepared(), StatusIs(kInvalid, HasSubstr("exposures of tuple 2 "
-                                                       "has 0, must be")));
+  EXPECT_THAT(prepared(),
+              StatusIs(kInvalidArgument, HasSubstr("exposures of tuple 2 "
+                                                   "has 0, must be")));
   exposed[2].exposures[1] = 1;
   exposed[3].gains[0] = HUGE_VAL;
-  EXPECT_THAT(prepared(), StatusIs(kInvalid, HasSubstr("gains of tuple 3")));
+  EXPECT_THAT(prepared(),
+              StatusIs(kInvalidArgument, HasSubstr("gains of tuple 3")));
   exposed[3].gains.pop_back();
-  EXPECT_THAT(prepared(), StatusIs(kInvalid, HasSubstr("exposed tuple 3")));
+  EXPECT_THAT(prepared(),
+              StatusIs(kInvalidArgument, HasSubstr("exposed tuple 3")));
   exposed.pop_back();
-  EXPECT_THAT(prepared(), StatusIs(kInvalid, HasSubstr("exposed: there are 4, "
-                                                       "must be 5")));
+  EXPECT_THAT(prepared(),
+              StatusIs(kInvalidArgument, HasSubstr("exposed: there are 4, "
+                                                   "must be 5")));
 }
 
 }  // namespace

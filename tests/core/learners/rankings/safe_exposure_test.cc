@@ -12,6 +12,7 @@
 namespace sortition {
 namespace {
 
+using absl::StatusCode::kInvalidArgument;
 using testing::HasSubstr;
 
 // Decisions whose logged exposures are those of a policy at `logging`.
@@ -148,18 +149,18 @@ TEST(SafeExposureObjectiveTest, MomentBoundsTheVarianceOfAnEstimate) {
 }
 
 TEST(SafeExposureObjectiveTest, NamesWhatIsOutOfRange) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   const Logged logged(0.1, 5, 5), other(0.1, 6, 5);
   SafeProblem problem(logged), others(other);
-  EXPECT_THAT(SafeExposureObjective::Create(&problem.terms, &problem.divergence,
-                                            {.failure_probability = 1}),
-              StatusIs(kInvalid, HasSubstr("failure_probability is 1")));
+  EXPECT_THAT(
+      SafeExposureObjective::Create(&problem.terms, &problem.divergence,
+                                    {.failure_probability = 1}),
+      StatusIs(kInvalidArgument, HasSubstr("failure_probability is 1")));
   EXPECT_THAT(SafeExposureObjective::Create(&problem.terms, &problem.divergence,
                                             {.max_clicks = 0}),
-              StatusIs(kInvalid, HasSubstr("max_clicks is 0")));
+              StatusIs(kInvalidArgument, HasSubstr("max_clicks is 0")));
   EXPECT_THAT(
       SafeExposureObjective::Create(&problem.terms, &others.divergence, {}),
-      StatusIs(kInvalid, HasSubstr("divergence is of 6 tuples")));
+      StatusIs(kInvalidArgument, HasSubstr("divergence is of 6 tuples")));
 }
 
 }  // namespace
