@@ -2,7 +2,7 @@
 
 A process for each case would take longer to start than to run. Labels of a suite are its
 room and the folders of its cases below tests/. A line of the file of needs, "ROOM.SUITE
-PROPERTY VALUE ...", adds properties of ctest.
+PROPERTY VALUE ...", adds properties of ctest; "ROOM.SUITE LABELS LABEL ..." adds labels.
 """
 import argparse
 import json
@@ -22,14 +22,16 @@ def list_cases(program):
 
 
 def read_needs(path):
-    """Returns {"ROOM.SUITE": ["PROPERTY", "VALUE", ...]}."""
-    needs = {}
+    """Returns two dictionaries: properties and further labels of "ROOM.SUITE"."""
+    properties, labels = {}, {}
     with open(path, encoding="utf-8") as file:
         for line in file:
             words = line.partition("#")[0].split()
-            if words:
-                needs[words[0]] = words[1:]
-    return needs
+            if words and words[1] == "LABELS":
+                labels.setdefault(words[0], []).extend(words[2:])
+            elif words:
+                properties.setdefault(words[0], []).extend(words[1:])
+    return properties, labels
 
 
 def suite_labels(suite, room, sources):
@@ -45,17 +47,17 @@ def main():
         parser.add_argument(f"--{name}", required=True)
     options = parser.parse_args()
     sources = os.path.realpath(options.sources)
-    needs = read_needs(options.needs)
+    properties, more_labels = read_needs(options.needs)
     timeout = 900 * int(options.patience)
     lines = []
     for suite in list_cases(options.program):
         name = f"{options.room}.{suite['name']}"
-        labels = ";".join(suite_labels(suite, options.room, sources))
+        labels = ";".join(suite_labels(suite, options.room, sources) + more_labels.get(name, []))
         lines.append(f'add_test("{name}" "{options.program}" "--gtest_filter={suite["name"]}.*")')
         lines.append(
             f'set_tests_properties("{name}" PROPERTIES TIMEOUT {timeout} LABELS "{labels}" '
             f'ENVIRONMENT "SORTITION_BIN={options.binaries};SORTITION_PATIENCE={options.patience}" '
-            + " ".join(needs.get(name, [])) + ")")
+            + " ".join(properties.get(name, [])) + ")")
     with open(options.output, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
 

@@ -8,20 +8,16 @@ namespace of its own keeps them apart from everybody else's. `train` is left out
 needs a log that only comes with time. Blocks that are not commands name none of the
 programs.
 """
-import fcntl
 import os
 import pathlib
 import re
 import shutil
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
 
-SIOCGIFFLAGS = 0x8913
-SIOCSIFFLAGS = 0x8914
-IFF_UP = 1
+import alone
+
 # What the output must have.
 WANTED = {
     # The answer over HTTP, the record of the decision, and the fitted version.
@@ -44,38 +40,22 @@ def commands(document: str, title: str) -> str:
     return "\n".join(lines)
 
 
-def raise_loopback() -> None:
-    """Makes 127.0.0.1 of this namespace reachable."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        request = struct.pack("16sh14x", b"lo", 0)
-        (flags,) = struct.unpack("16xh14x", fcntl.ioctl(any_socket, SIOCGIFFLAGS, request))
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP))
-
-
 def script(binaries: pathlib.Path, folder: str, document: pathlib.Path, title: str) -> str:
     """Returns a script that ends with the first command that fails, and ends the servers."""
     text = commands(document.read_text(encoding="utf-8"), title)
-    text = text.replace("$PWD/build/release/bin", str(binaries))
+    text = text.replace("$PWD/build/dev/bin", str(binaries))
     text = text.replace("/tmp/sortition", folder + "/sortition")
     return "set -eux\ntrap 'kill $(jobs -p); wait' EXIT\n" + text + "\n"
 
 
 def main() -> int:
+    if shutil.which("curl") is None:
+        print("skipped: no curl; ./dev setup test")
+        return 0
+    alone.run_alone("--net")
+    alone.raise_loopback()
     sources, binaries = (pathlib.Path(argument) for argument in sys.argv[1:3])
     document, title = sources / sys.argv[3], sys.argv[4]
-    if shutil.which("curl") is None:
-        print("skipped: no curl")
-        return 0
-    if "--inside" not in sys.argv:
-        # A namespace of one's own may be forbidden, as in some containers.
-        probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
-        if probe.returncode != 0:
-            print("skipped: no network namespace:", probe.stderr.decode().strip())
-            return 0
-        return subprocess.run(
-            ["unshare", "--net", sys.executable, *sys.argv, "--inside"], check=False
-        ).returncode
-    raise_loopback()
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run(
             ["bash", "-c", script(binaries, folder, document, title)],

@@ -9,7 +9,7 @@ usage: tests/node/run_node_tests.sh FOLDER BINARIES [FILE.mjs ...]
 Installs what client/node needs into FOLDER, at the versions of its package-lock.json, packs
 the client, installs the package beside it, and runs the files named with the programs in
 BINARIES: tests (*.test.mjs, the default: all of them), or benchmark.mjs [BATCHES].
-Prints "skipped:" and why where there is no node or npm, or npm cannot install.
+Prints "skipped:", why and what helps if there is no node or npm, or npm cannot install.
 TEXT
 }
 
@@ -22,23 +22,11 @@ SORTITION_BINARIES=$(cd "$2" && pwd)
 export SORTITION_BINARIES SORTITION_SOURCES=$root
 shift 2
 
-skip() { echo "skipped: $*" && exit 0; }
-command -v node >/dev/null || skip 'no node (package nodejs)'
-node -e 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)' || skip 'node is older than 18'
-command -v npm >/dev/null || skip 'no npm (package npm)'
+"$sources/install_packages.sh" "$root/client/node" "$folder" || exit 0
 
 # One run at a time: ctest may start several.
-exec 9>"$folder/lock"
+exec 9>"$folder/tests.lock"
 flock 9
-
-# Installed once for each package-lock.json.
-if ! cmp -s "$root/client/node/package-lock.json" "$folder/installed.json"; then
-  cp "$root/client/node/package.json" "$root/client/node/package-lock.json" "$folder"
-  (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1) ||
-    skip "npm cannot install: $(tail -n 1 "$folder/npm.log")"
-  cp "$root/client/node/package-lock.json" "$folder/installed.json"
-fi
-
 # Packed from a copy: prepack writes into the folder of the package.
 rm -rf "$folder/stage" "$folder/tests"
 mkdir -p "$folder/stage/client" "$folder/tests/node_modules"

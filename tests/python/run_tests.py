@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs modules of tests. usage: run_tests.py MODULE...
 
-Prints "skipped:" and why where a module that they need is not here.
+Prints "skipped:", why and what helps if a package that they need is not installed.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
 import unittest
 
@@ -17,6 +18,8 @@ NEEDED = {
     "pandas": "python3-pandas",
     "scipy": "python3-scipy",
     "sklearn": "python3-sklearn",
+    "setuptools": "python3-setuptools",
+    "wheel": "python3-wheel",
 }
 
 
@@ -28,9 +31,10 @@ def is_absent(module: str) -> bool:
 
 
 def main(names: list[str]) -> int:
-    absent = [package for module, package in NEEDED.items() if is_absent(module)]
+    absent = [] if shutil.which("zstd") else ["zstd"]
+    absent += [package for module, package in NEEDED.items() if is_absent(module)]
     if absent:
-        print(f"skipped: not installed: {' '.join(absent)}")
+        print(f"skipped: no {', '.join(absent)}; ./dev setup test")
         return 0
     tests = unittest.defaultTestLoader.loadTestsFromNames(names)
     return 0 if unittest.TextTestRunner(verbosity=2).run(tests).wasSuccessful() else 1

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
 import {mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {join, resolve} from 'node:path';
 import {after, before, test} from 'node:test';
 import {fileURLToPath, pathToFileURL} from 'node:url';
 import {FakeServer} from './fake_server.mjs';
@@ -12,8 +12,8 @@ import * as checks from './page_checks.mjs';
 import {searchLog} from './report_log.mjs';
 import * as statuses from './statuses.mjs';
 
-// PAGE_PROGRAMS is where sortition and sortition-trainer are.
-const {PAGE_PICTURES, PAGE_PROGRAMS, UPDATE_PICTURES} = process.env;
+// SORTITION_BIN is where sortition and sortition-trainer are.
+const {PAGE_PICTURES, SORTITION_BIN, UPDATE_PICTURES} = process.env;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = join(root, 'docs/pictures');
 const width = 1200;
@@ -118,26 +118,25 @@ test('the picture of the page is what one sees', async () => {
   }
 });
 
-test('the picture of a report is what sortition-trainer writes',
-    {skip: !PAGE_PROGRAMS && 'PAGE_PROGRAMS is not set'}, async () => {
-      const work = mkdtempSync(join(tmpdir(), 'sortition-report-'));
-      try {
-        const run = (program, ...options) => execFileSync(join(PAGE_PROGRAMS, program), options, {cwd: work});
-        const {log, policy} = searchLog(8000, 2);
-        writeFileSync(join(work, 'log.dsjson'), log);
-        writeFileSync(join(work, 'new.jsonl'), policy);
-        run('sortition', 'log', 'import', '--format=dsjson', '--tuples=tuples', '--model=search',
-            '--version=3', '--cannot_abstain', 'log.dsjson');
-        run('sortition-trainer', 'ope', '--tuples=tuples', '--model=search',
-            '--policies=new=new.jsonl,uniform', '--page=report.html');
-        const context = await browser.newContext({viewport: {width, height: 900}, colorScheme: 'light'});
-        const page = await context.newPage();
-        await page.goto(pathToFileURL(join(work, 'report.html')).href);
-        await compare(page, 'report', '#answer');
-      } finally {
-        rmSync(work, {recursive: true});
-      }
-    });
+test('the picture of a report is what sortition-trainer writes', async () => {
+  const work = mkdtempSync(join(tmpdir(), 'sortition-report-'));
+  try {
+    const run = (program, ...options) => execFileSync(resolve(SORTITION_BIN, program), options, {cwd: work});
+    const {log, policy} = searchLog(8000, 2);
+    writeFileSync(join(work, 'log.dsjson'), log);
+    writeFileSync(join(work, 'new.jsonl'), policy);
+    run('sortition', 'log', 'import', '--format=dsjson', '--tuples=tuples', '--model=search',
+        '--version=3', '--cannot_abstain', 'log.dsjson');
+    run('sortition-trainer', 'ope', '--tuples=tuples', '--model=search',
+        '--policies=new=new.jsonl,uniform', '--page=report.html');
+    const context = await browser.newContext({viewport: {width, height: 900}, colorScheme: 'light'});
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(join(work, 'report.html')).href);
+    await compare(page, 'report', '#answer');
+  } finally {
+    rmSync(work, {recursive: true});
+  }
+});
 
 // What the picture of the loop has, by its layout in a browser.
 async function measuredLoop(colours) {

@@ -26,7 +26,7 @@ def require_tools() -> None:
     try:
         import google.protobuf  # noqa: F401
     except ImportError:
-        rendered.skip("no google.protobuf module (package python3-protobuf)")
+        rendered.skip("no python3-protobuf")
     _folder.append(tempfile.TemporaryDirectory())
     protos = rendered.ROOT / "proto"
     sources = sorted(str(p) for p in (protos / "sortition" / "config" / "v1").glob("*.proto"))

@@ -194,7 +194,7 @@ if __name__ == "__main__":
     try:
         import grpc  # noqa: F401
     except ImportError:
-        rendered.skip("no grpc module (package python3-grpcio)")
+        rendered.skip("no python3-grpcio")
     if not os.access(deployed.BROKER, os.X_OK):
-        rendered.skip(f"no {deployed.BROKER} (package nats-server)")
+        rendered.skip("no nats-server")
     unittest.main(verbosity=2)

@@ -19,7 +19,7 @@ _cache: dict[str, list[Resource]] = {}
 
 def skip(reason: str) -> None:
     """Ends the program as ctest knows a skipped test."""
-    print(f"skipped: {reason}")
+    print(f"skipped: {reason}; ./dev test --with kubernetes")
     sys.exit(0)
 
 
@@ -28,9 +28,9 @@ def require_tools() -> None:
     try:
         import yaml  # noqa: F401
     except ImportError:
-        skip("no yaml module (package python3-yaml)")
+        skip("no python3-yaml")
     if shutil.which("kubectl") is None:
-        skip("no kubectl")
+        skip("no kubectl with kustomize 5 (https://kubernetes.io/docs/tasks/tools/)")
     version = subprocess.run(
         ["kubectl", "version", "--client", "--output=json"], capture_output=True, check=False
     ).stdout

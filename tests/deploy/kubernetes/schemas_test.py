@@ -6,7 +6,6 @@ Installs the schemas from npm into FOLDER, at the versions of package-lock.json.
 import copy
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
 import unittest
@@ -15,29 +14,6 @@ from typing import Any, Callable
 import rendered
 
 HERE = pathlib.Path(__file__).resolve().parent
-
-
-def install(folder: pathlib.Path) -> None:
-    """Installs once for each package-lock.json; skips the test where that is impossible."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        rendered.skip("no node or npm (packages nodejs, npm)")
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = (HERE / "package-lock.json").read_bytes()
-    installed = folder / "installed.json"
-    if installed.exists() and installed.read_bytes() == lock:
-        return
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(HERE / name, folder)
-    npm = subprocess.run(
-        ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if npm.returncode != 0:
-        rendered.skip(f"npm cannot install: {npm.stderr.strip().splitlines()[-1:]}")
-    installed.write_bytes(lock)
 
 
 class SchemasTest(unittest.TestCase):
@@ -89,5 +65,7 @@ class SchemasTest(unittest.TestCase):
 if __name__ == "__main__":
     rendered.require_tools()
     SchemasTest.folder = pathlib.Path(sys.argv.pop(1)).resolve()
-    install(SchemasTest.folder)
+    install = HERE.parents[1] / "node" / "install_packages.sh"
+    if subprocess.run([install, HERE, SchemasTest.folder], check=False).returncode != 0:
+        sys.exit(0)
     unittest.main(verbosity=2)

@@ -8,10 +8,10 @@ skip() {
   echo "skipped: $*"
   exit 0
 }
-[ "${SORTITION_LONG:-}" = 1 ] || skip 'takes minutes, runs with --long'
-[ "$(id -u)" = 0 ] || skip 'needs root'
+[ "${SORTITION_LONG:-}" = 1 ] || skip 'takes minutes; ./dev test --long'
+[ "$(id -u)" = 0 ] || skip 'needs root; ./dev test --long as root'
 for tool in debootstrap dpkg-shlibdeps unshare ip; do
-  command -v "$tool" >/dev/null || skip "no $tool (packages debootstrap, dpkg-dev, util-linux, iproute2)"
+  command -v "$tool" >/dev/null || skip "no $tool; ./dev test --long"
 done
 
 work=$(mktemp -d)

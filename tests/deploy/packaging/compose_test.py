@@ -16,7 +16,7 @@ DEPLOY, PROGRAMS = Path(sys.argv[1]), Path(sys.argv[2])
 try:
     import yaml
 except ImportError:
-    print("skipped: no yaml (package python3-yaml)")
+    print("skipped: no python3-yaml; ./dev setup test")
     sys.exit(0)
 
 

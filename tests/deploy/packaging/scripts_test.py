@@ -14,6 +14,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from alone import run_alone  # noqa: E402
+
 DEBIAN, PROGRAMS = Path(sys.argv[1]), Path(sys.argv[2])
 SYSTEMD = Path("/run/systemd/system")
 UNITS = Path("/etc/systemd/system")
@@ -103,18 +106,6 @@ class ScriptsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        # Folders of its own where systemd's are.
-        alone = ["unshare", "--map-root-user", "--mount"]
-        mounts = f"mount -t tmpfs none /run && mount -t tmpfs none {UNITS.parent}"
-        inner = (
-            f'{mounts} && exec /usr/bin/python3 -B "{__file__}" "{DEBIAN}" "{PROGRAMS}" --verbose'
-        )
-        if not shutil.which("cmake") or not UNITS.parent.is_dir():
-            print(f"skipped: no cmake (package cmake), or no {UNITS.parent}")
-        elif subprocess.run([*alone, "sh", "-c", mounts], capture_output=True).returncode != 0:
-            print("skipped: unshare makes no namespaces here")
-        else:
-            sys.exit(subprocess.run([*alone, "sh", "-c", inner]).returncode)
-    else:
-        unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    # Folders of its own where systemd's are.
+    run_alone("--mount", prepare="mount -t tmpfs none /run && mount -t tmpfs none /etc")
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
