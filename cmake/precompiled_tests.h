@@ -1,5 +1,5 @@
 #pragma once
-// As precompiled.h, for tests.
+// As precompiled_messages.h, for tests.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -7,4 +7,4 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "precompiled.h"
+#include "precompiled_messages.h"

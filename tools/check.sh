@@ -3,8 +3,8 @@
 # usage: tools/check.sh [--long] [BASE]
 #   BASE     lint what changed since BASE (default: origin/main where there is one, else
 #            the commit before)
-#   --long   lint everything; besides build all benchmarks, all includes without the
-#            precompiled header, and the whole suite under AddressSanitizer with
+#   --long   lint everything; also build all benchmarks, each source by itself without
+#            precompiled headers, and run the whole suite under AddressSanitizer with
 #            UndefinedBehaviorSanitizer and under ThreadSanitizer. Takes hours.
 # Ends with one line per part: ok or FAILED. Exits non-zero where a part failed.
 set -uo pipefail
@@ -45,15 +45,12 @@ format() { git ls-files '*.cc' '*.h' | xargs clang-format-14 --dry-run --Werror;
 
 layering() { python3 tools/check_layering.py .; }
 
-suite() {
-  cmake --preset "$1" >/dev/null && cmake --build --preset "$1" -j "$jobs" &&
-    ctest --preset "$1" -j "$jobs"
-}
+suite() { ./dev test --preset "$1"; }
 
 benchmarks() { cmake --build --preset dev -j "$jobs" --target benchmarks; }
 
-# The preset "plain" has no precompiled header: an include that is missing shows, and
-# clang-tidy can read its compile commands.
+# The preset "plain" compiles each source by itself and has no precompiled header: a missing
+# include shows, and clang-tidy can read the compile commands.
 includes() { cmake --preset plain >/dev/null && cmake --build --preset plain -j "$jobs" "$@"; }
 
 lint() {
