@@ -16,7 +16,7 @@ TEXT
 case ${1:---help} in --help | -h) usage && exit 0 ;; esac
 page=$(realpath "$1")
 browser=$(command -v chromium || command -v chromium-browser || true)
-[ -n "$browser" ] || { echo "skipped: no chromium (package chromium)" && exit 77; }
+[ -n "$browser" ] || { echo "skipped: no chromium; ./dev setup test" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 pictures=${2:-$work}

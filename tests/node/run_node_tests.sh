@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests of the Node client against the package as npm packs it.
+# Runs tests of the Node client against the package that is released.
 set -euo pipefail
 
 usage() {
@@ -7,9 +7,9 @@ usage() {
 usage: tests/node/run_node_tests.sh FOLDER BINARIES [FILE.mjs ...]
 
 Installs what client/node needs into FOLDER, at the versions of its package-lock.json, packs
-the client, installs the package beside it, and runs the files named with the programs in
+the client, unpacks the package beside it, and runs the files named with the programs in
 BINARIES: tests (*.test.mjs, the default: all of them), or benchmark.mjs [BATCHES].
-Prints "skipped:", why and what helps if there is no node or npm, or npm cannot install.
+Prints "skipped:", why and what helps if there is no node, or npm cannot install.
 TEXT
 }
 
@@ -24,21 +24,16 @@ shift 2
 
 "$sources/install_packages.sh" "$root/client/node" "$folder" || exit 0
 
-# One run at a time: ctest may start several.
-exec 9>"$folder/tests.lock"
-flock 9
-# Packed from a copy: prepack writes into the folder of the package.
-rm -rf "$folder/stage" "$folder/tests"
-mkdir -p "$folder/stage/client" "$folder/tests/node_modules"
-cp -R "$root/client/node" "$folder/stage/client/node"
-cp -R "$root/proto" "$folder/stage/proto"
-(cd "$folder/stage/client/node" && npm pack --silent --pack-destination "$folder/stage" >/dev/null)
-tar xzf "$folder"/stage/sortition-*.tgz -C "$folder/tests/node_modules"
+# The archive that is released has what npm packs (tests/deploy/packaging/node_archive_test.py).
+rm -rf "$folder/tests"
+mkdir -p "$folder/tests/node_modules"
+SOURCE_DATE_EPOCH=0 python3 "$root/tools/packaging/node_archive.py" --sources "$root" \
+  --output "$folder/sortition.tgz"
+tar xzf "$folder/sortition.tgz" -C "$folder/tests/node_modules"
 mv "$folder/tests/node_modules/package" "$folder/tests/node_modules/sortition"
 cp "$sources"/*.mjs "$sources"/*.mts "$sources"/*.json "$folder/tests"
 
 cd "$folder/tests"
-exec 9>&-
 case ${1:-} in
   '') exec node --test ./*.test.mjs ;;
   *.test.mjs) exec node --test "$@" ;;

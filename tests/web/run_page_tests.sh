@@ -9,7 +9,7 @@ usage: tests/web/run_page_tests.sh FOLDER TEST.mjs ...
 
 Installs playwright-core and axe-core into FOLDER, at the versions of package-lock.json, and
 runs the tests. Pictures of the page are left in FOLDER/pictures. Prints "skipped:", why and
-what helps if there is no node, npm or chromium, or npm cannot install.
+what helps if there is no node or chromium, or npm cannot install.
 
 SORTITION_LONG=1 runs all of page.test.mjs. real_page.test.mjs takes the address of a
 process that runs: PAGE_URL=http://127.0.0.1:8503. pictures.test.mjs takes the folder of
