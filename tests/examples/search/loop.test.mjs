@@ -81,7 +81,8 @@ after(async () => {
   rmSync(folder, {recursive: true});
 });
 
-test('search, click, thumbs and what was seen arrive in the tuples, exactly', async () => {
+test('what people and simulated visitors do arrives in the tuples, exactly', async () => {
+  assert.equal((await post('/api/visitors', {rate: 20})).code, 200);
   const question = 'Why is the sky blue?';
   const liked = await post('/api/search', {question, unit: 'person-1'});
   const {decision_id: id} = liked;
@@ -100,10 +101,22 @@ test('search, click, thumbs and what was seen arrive in the tuples, exactly', as
   await post('/api/thumb', {decision_id: disliked.decision_id, up: false});
   const ignored = await post('/api/search', {question: 'bees honey', unit: 'person-2'});
 
-  const found = await until('tuples', () => {
-    const all = tuples();
-    return all.size >= 3 && all;
+  const state = async () => (await (await fetch(`${page}/api/state`)).json()).visitors;
+  await until('visitors', async () => (await state()).count >= 20);
+  assert.equal((await post('/api/visitors', {rate: 0})).rate, 0);
+  const {failed, versions} = await state();
+  assert.equal(failed, 0);
+  assert.deepEqual(versions.map(({version}) => version), ['0']);
+
+  const of = (all, visitor) => [...all].filter(([, {decision}]) => decision.attributes.visitor === visitor);
+  const all = await until('tuples', () => {
+    const arrived = tuples();
+    return of(arrived, 'person').length >= 3 && of(arrived, 'simulated').length >= 20 && arrived;
   });
+  for (const [, {shown, decision}] of of(all, 'simulated')) {
+    assert.ok(shown.seen_ranks >= 1 && shown.seen_ranks <= decision.top_k);
+  }
+  const found = new Map(of(all, 'person'));
   assert.equal(found.size, 3);
   const tuple = found.get(id);
   const {columns} = tuple.decision;
@@ -121,21 +134,4 @@ test('search, click, thumbs and what was seen arrive in the tuples, exactly', as
   assert.equal(found.get(disliked.decision_id).reward, -1);
   assert.equal(found.get(ignored.decision_id).reward ?? 0, 0);
   assert.equal(found.get(ignored.decision_id).shown, undefined);
-});
-
-test('simulated visitors come, and go when they are sent away', async () => {
-  assert.equal((await post('/api/visitors', {rate: 20})).code, 200);
-  const state = async () => (await (await fetch(`${page}/api/state`)).json()).visitors;
-  await until('visitors', async () => (await state()).count >= 20);
-  assert.equal((await post('/api/visitors', {rate: 0})).rate, 0);
-  const {failed, versions} = await state();
-  assert.equal(failed, 0);
-  assert.deepEqual(versions.map(({version}) => version), ['0']);
-  const simulated = await until('their tuples', () => {
-    const them = [...tuples().values()].filter(({decision}) => decision.attributes.visitor === 'simulated');
-    return them.length >= 20 && them;
-  });
-  for (const {shown, decision} of simulated) {
-    assert.ok(shown.seen_ranks >= 1 && shown.seen_ranks <= decision.top_k);
-  }
 });
