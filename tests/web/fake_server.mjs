@@ -1,35 +1,21 @@
-// A server of web/page that answers /status.json as it is told, and keeps what
-// it is asked.
+// A server of web/page that answers /status.json as it is told, and keeps the paths
+// that it is asked for, with their queries.
 import {readFile} from 'node:fs/promises';
-import {createServer} from 'node:http';
 import {extname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
+import {FakeHttp, readJson, send} from './fake_http.mjs';
 
 const folder = fileURLToPath(new URL('../../web/page', import.meta.url));
 const types = {'.html': 'text/html; charset=utf-8', '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8', '.svg': 'image/svg+xml'};
 
-export class FakeServer {
+export class FakeServer extends FakeHttp {
   status = {};       // Or a function that returns it.
-  asked = [];        // Paths with queries, in order.
   changes = [];      // {body, authorization} of each POST to /v1/models/change.
   answer = {code: 200, body: {}};  // To these.
   listAnswer = {code: 200, body: {}};  // To POST /v1/models/list.
   listed = [];       // The authorization of each of them.
   isSilent = false;  // Connections are closed without an answer.
-
-  static async start() {
-    const fake = new FakeServer();
-    fake.server = createServer((request, response) => fake.handle(request, response));
-    await new Promise((resolve) => fake.server.listen(0, '127.0.0.1', resolve));
-    fake.url = `http://127.0.0.1:${fake.server.address().port}`;
-    return fake;
-  }
-
-  async stop() {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
-  }
 
   async handle(request, response) {
     // A proxy may serve the page at a path of its own.
@@ -60,21 +46,12 @@ export class FakeServer {
   sendStatus(request, response) {
     const status = typeof this.status === 'function' ? this.status() : this.status;
     const isWhole = !request.url.includes('history=0');
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(isWhole ? status : {...status, history: undefined}));
+    send(response, {code: 200, body: isWhole ? status : {...status, history: undefined}});
   }
 
   async takeChange(request, response) {
-    let text = '';
-    for await (const part of request) text += part;
-    this.changes.push({method: request.method, body: JSON.parse(text),
+    this.changes.push({method: request.method, body: await readJson(request),
       authorization: request.headers.authorization});
     send(response, this.answer);
   }
-}
-
-function send(response, {code, body}) {
-  response.statusCode = code;
-  response.setHeader('content-type', 'application/json');
-  response.end(JSON.stringify(body));
 }

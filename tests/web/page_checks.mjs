@@ -23,10 +23,10 @@ export function launch() {
     args: ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1']});
 }
 
-// Opens `url` and waits until the page shows a status. The page's `trouble` has
-// what its console said, and requests to elsewhere.
-export async function open(browser, url, view = views[2], options = {}) {
-  const context = await browser.newContext({viewport: {width: view.width, height: 900},
+// Opens `url` and waits until the page has `ready`. The page's `trouble` has what its
+// console said, and requests to elsewhere.
+export async function open(browser, url, view = views[2], {ready = '#process', height = 900, ...options} = {}) {
+  const context = await browser.newContext({viewport: {width: view.width, height},
     colorScheme: view.colours, reducedMotion: 'reduce', ...options});
   context.setDefaultTimeout(patienceMs);
   const page = await context.newPage();
@@ -37,7 +37,7 @@ export async function open(browser, url, view = views[2], options = {}) {
     if (!request.url().startsWith(`${url}/`)) page.trouble.push(`request: ${request.url()}`);
   });
   await page.goto(`${url}/`);
-  await page.locator('#process').waitFor();
+  await page.locator(ready).waitFor();
   return page;
 }
 

@@ -1,34 +1,17 @@
-// A server of the three calls that answers as it is told, and keeps what it is
-// asked.
-import {createServer} from 'node:http';
+// A server of the three calls that answers as it is told, and keeps the path, body
+// and headers of each call.
+import {FakeHttp, readJson, send} from '../../web/fake_http.mjs';
 
-export class FakeSortition {
-  asked = [];    // {path, body, headers} in order.
+export class FakeSortition extends FakeHttp {
   troubles = [];  // What happens to the next calls: 'hang up', or a status code.
 
-  static async start() {
-    const fake = new FakeSortition();
-    fake.server = createServer((request, response) => fake.handle(request, response));
-    await new Promise((resolve) => fake.server.listen(0, '127.0.0.1', resolve));
-    fake.url = `http://127.0.0.1:${fake.server.address().port}`;
-    return fake;
-  }
-
-  async stop() {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
-  }
-
   async handle(request, response) {
-    let text = '';
-    for await (const part of request) text += part;
-    const body = JSON.parse(text);
+    const body = await readJson(request);
     this.asked.push({path: request.url, body, headers: request.headers});
     const trouble = this.troubles.shift();
     if (trouble === 'hang up') return request.socket.destroy();
-    if (trouble) response.statusCode = trouble;
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(trouble ? {code: 'NAME', message: 'why'} : this.answer(request.url, body)));
+    send(response, trouble ? {code: trouble, body: {code: 'NAME', message: 'why'}} :
+      {code: 200, body: this.answer(request.url, body)});
   }
 
   // Ranks from the last candidate to the first.

@@ -9,7 +9,6 @@ import {Visitors} from '../../../examples/search/visitors.mjs';
 import * as checks from '../../web/page_checks.mjs';
 import {FakeSortition} from './fake_sortition.mjs';
 
-const patienceMs = 180000;
 let browser;
 let fake;
 let sortition;
@@ -34,21 +33,7 @@ after(async () => {
   await fake.stop();
 });
 
-async function open(view, height = 900) {
-  const context = await browser.newContext({viewport: {width: view.width, height},
-    colorScheme: view.colours, reducedMotion: 'reduce'});
-  context.setDefaultTimeout(patienceMs);
-  const page = await context.newPage();
-  page.trouble = [];
-  page.on('console', (message) => page.trouble.push(`console: ${message.text()}`));
-  page.on('pageerror', (error) => page.trouble.push(`error: ${error.stack}`));
-  page.on('request', (request) => {
-    if (!request.url().startsWith(`${url}/`)) page.trouble.push(`request: ${request.url()}`);
-  });
-  await page.goto(`${url}/`);
-  await page.locator('#visitors').waitFor();
-  return page;
-}
+const open = (view, height = 900) => checks.open(browser, url, view, {ready: '#visitors', height});
 
 async function search(page) {
   await page.getByLabel('A question').fill('sky');
