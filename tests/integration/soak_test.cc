@@ -126,7 +126,8 @@ class SoakTest : public testing::Test {
 };
 
 TEST_F(SoakTest, MemoryAndDescriptorsStayFlat) {
-  if (!IsLongRun()) GTEST_SKIP() << "takes half an hour: ./dev test --long";
+  if (!IsLongRun())
+    GTEST_SKIP() << "skipped: takes half an hour; ./dev test --long";
   Publish();
   ASSERT_OK(deployment_.StartServer({"--spool.segment_seconds=2"}));
   ASSERT_OK(deployment_.StartSidecar({JoinWindow(2), "--segment_seconds=5"}));

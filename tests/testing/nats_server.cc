@@ -152,14 +152,13 @@ std::optional<size_t> NatsCluster::LeaderOf(const std::string& stream) const {
 
 std::string WhyNoStreams(const std::string& sidecar) {
   if (access(kNatsServer, X_OK) != 0) {
-    return absl::StrCat(kNatsServer,
-                        " is missing: install the package nats-server");
+    return absl::StrCat("no ", kNatsServer, "; ./dev setup test");
   }
   const auto version = RunToEnd({sidecar, "--version"});
   if (!version.ok()) return std::string(version.status().message());
   return absl::StrContains(version->stdout_text, "NATS")
              ? ""
-             : sidecar + " was built without SORTITION_NATS";
+             : sidecar + " was built without NATS; cmake -DSORTITION_NATS=ON";
 }
 
 }  // namespace sortition

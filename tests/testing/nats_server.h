@@ -67,14 +67,14 @@ std::string WhyNoStreams(
     const std::string& sidecar = BinaryPath("sortition-sidecar"));
 
 // Skips a test where the package nats-server is not installed.
-#define SKIP_WITHOUT_NATS_SERVER()                 \
-  if (access(::sortition::kNatsServer, X_OK) != 0) \
-  GTEST_SKIP() << ::sortition::kNatsServer         \
-               << " is missing: install the package nats-server"
+#define SKIP_WITHOUT_NATS_SERVER()                           \
+  if (access(::sortition::kNatsServer, X_OK) != 0)           \
+  GTEST_SKIP() << "skipped: no " << ::sortition::kNatsServer \
+               << "; ./dev setup test"
 
 // Skips a test of the programs where they cannot use streams.
 #define SKIP_WITHOUT_STREAMS()                                           \
   if (const std::string why = ::sortition::WhyNoStreams(); !why.empty()) \
-  GTEST_SKIP() << why
+  GTEST_SKIP() << "skipped: " << why
 
 }  // namespace sortition

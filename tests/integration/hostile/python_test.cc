@@ -71,7 +71,7 @@ class AnswersTest : public testing::Test {
 TEST_F(AnswersTest, PythonTellsAbstainingFromTheFirstCandidate) {
   const auto python = FindPython();
   if (!python.has_value()) {
-    GTEST_SKIP() << "python3-protobuf is not installed";
+    GTEST_SKIP() << "skipped: no python3-protobuf; ./dev setup test";
   }
   model::v1::Model model = SelectionModel(8, 0.1);
   model.mutable_policy()->mutable_softmax_selection()->set_abstain_score(1);

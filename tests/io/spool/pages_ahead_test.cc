@@ -50,7 +50,8 @@ bool KernelMakesPages() {
 class PagesAheadTest : public SpoolWriterTest {
  protected:
   void SetUp() override {
-    if (!KernelMakesPages()) GTEST_SKIP() << "the kernel is older than 5.14";
+    if (!KernelMakesPages())
+      GTEST_SKIP() << "skipped: the kernel is older than 5.14; update it";
   }
 };
 

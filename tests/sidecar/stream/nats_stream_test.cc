@@ -18,7 +18,8 @@ constexpr char kOpenssl[] = "/usr/bin/openssl";
 class NatsStreamTest : public StreamTest {
  protected:
   void SetUp() override {
-    if (!HasNats()) GTEST_SKIP() << "built without SORTITION_NATS";
+    if (!HasNats())
+      GTEST_SKIP() << "skipped: built without NATS; cmake -DSORTITION_NATS=ON";
     SKIP_WITHOUT_NATS_SERVER();
   }
 
@@ -235,7 +236,7 @@ void MakeCertificate(const std::string& prefix) {
 
 TEST_F(NatsStreamTest, ShowsACertificateAndAsksForOne) {
   if (access(kOpenssl, X_OK) != 0) {
-    GTEST_SKIP() << kOpenssl << " is missing: install the package openssl";
+    GTEST_SKIP() << "skipped: no " << kOpenssl << "; ./dev setup test";
   }
   const std::string server_prefix = directory_ / "server";
   const std::string client_prefix = directory_ / "client";
