@@ -6,17 +6,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/features/schema/bound_columns.h"
+#include "core/features/schema/made_up_columns.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "io/columns/column_queries.h"
+#include "io/columns/query_builder.h"
+#include "io/columns/undeclared_columns.h"
 #include "io/files.h"
+#include "sortition/v1/columns.pb.h"
 #include "tests/io/columns/declared_schema.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
 
-using absl::StatusCode::kInvalidArgument;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
 
 Schema EverySchema() {
   return MakeSchema(
@@ -98,12 +104,11 @@ TEST_F(LabelledColumnsTest, TsvErrorsNameLineAndColumn) {
   };
   for (const auto& [line, error] : cases) {
     EXPECT_THAT(ReadQuestionTsv(Write(good + line), QuestionSchema()),
-                StatusIs(kInvalidArgument, HasSubstr(path_ + error)));
+                IsInvalidArgument(path_ + error));
   }
   EXPECT_THAT(ReadQuestionTsv(Write(good),
                               MakeSchema("column { name: 'a' type: TEXT }")),
-              StatusIs(kInvalidArgument,
-                       HasSubstr("schema has 0 TEXT columns of scope QUERY")));
+              IsInvalidArgument("schema has 0 TEXT columns of scope QUERY"));
   EXPECT_THAT(ReadQuestionTsv(directory_ / "none", QuestionSchema()),
               StatusIs(absl::StatusCode::kNotFound));
 }
@@ -153,7 +158,7 @@ TEST_F(LabelledColumnsTest, CsvErrorsNameLineAndColumn) {
   };
   for (const auto& [contents, error] : cases) {
     EXPECT_THAT(ReadColumnsCsv(Write(contents), EverySchema()),
-                StatusIs(kInvalidArgument, HasSubstr(error)));
+                IsInvalidArgument(error));
   }
 }
 
@@ -219,8 +224,132 @@ TEST_F(LabelledColumnsTest, JsonErrorsNameLineAndPlace) {
   };
   for (const auto& [contents, error] : cases) {
     EXPECT_THAT(ReadColumnsJson(Write(contents), EverySchema()),
-                StatusIs(kInvalidArgument, HasSubstr(path_ + error)));
+                IsInvalidArgument(path_ + error));
   }
+}
+
+// The same two queries in all formats.
+TEST(ColumnQueriesTest, TheEndOfTheNameSaysTheFormat) {
+  const TempDir dir;
+  ASSERT_OK(WriteFile(dir / "a.tsv",
+                      "Who?\tAnn.\t1\nWho?\tIn May.\t0\nWhen?\tIn May.\t1\n"));
+  ASSERT_OK(WriteFile(dir / "a.csv",
+                      "query,question,sentence,label\nWho?,Who?,Ann.,1\n"
+                      "Who?,Who?,In May.,0\nWhen?,When?,In May.,1\n"));
+  ASSERT_OK(WriteFile(
+      dir / "a.jsonl",
+      R"({"id": "Who?", "query": {"question": "Who?"}, "candidates":)"
+      R"( [{"sentence": "Ann.", "label": 1}, {"sentence": "In May."}]})"
+      "\n"
+      R"({"id": "When?", "query": {"question": "When?"}, "candidates":)"
+      R"( [{"sentence": "In May.", "label": 1}]})"
+      "\n"));
+  for (const char* name : {"a.tsv", "a.csv", "a.jsonl"}) {
+    SCOPED_TRACE(name);
+    EXPECT_TRUE(IsColumnFile(dir / name));
+    ASSERT_OK_AND_ASSIGN(const LabelledQueries data,
+                         ReadColumnQueries(dir / name, QuestionSchema()));
+    EXPECT_EQ(data.num_features, 0);
+    ASSERT_EQ(data.queries.size(), 2);
+    EXPECT_EQ(data.queries[0].id, "Who?");
+    EXPECT_THAT(data.queries[0].relevances, ElementsAre(1, 0));
+    EXPECT_THAT(data.queries[0].file_rows, ElementsAre(0, 1));
+    EXPECT_THAT(data.queries[1].file_rows, ElementsAre(2));
+    EXPECT_TRUE(data.queries[0].features.empty());
+    ASSERT_NE(data.queries[0].columns, nullptr);
+    const v1::Columns& columns = *data.queries[0].columns;
+    EXPECT_EQ(columns.num_candidates(), 2);
+    ASSERT_EQ(columns.candidate_size(), 1);
+    EXPECT_THAT(columns.candidate(0).texts().values(),
+                ElementsAre("Ann.", "In May."));
+    EXPECT_THAT(columns.query(0).texts().values(), ElementsAre("Who?"));
+  }
+}
+
+TEST(ColumnQueriesTest, OtherNamesAreRefused) {
+  EXPECT_FALSE(IsColumnFile("train.letor"));
+  EXPECT_FALSE(IsColumnFile("tsv"));
+  EXPECT_THAT(ReadColumnQueries("train.letor", QuestionSchema()),
+              IsInvalidArgument("file 'train.letor' must end in .tsv, .csv "
+                                "or .jsonl"));
+}
+
+// Columns that are put together cell by cell, and columns without a schema.
+
+TEST(QueryBuilderTest, TellsMissingFromAbsent) {
+  const Schema schema = MakeSchema(
+      "column { name: 'price' type: NUMBER } "
+      "column { name: 'title' type: TEXT missing: true } "
+      "column { name: 'city' type: CATEGORY scope: QUERY }");
+  QueryBuilder builder(schema);
+  builder.Start("", 1);
+  builder.SetMissing(2);
+  builder.SetMissing(0);
+  builder.AddCandidate();
+  builder.AddCandidate();
+  v1::Columns columns;
+  ASSERT_OK(builder.Finish(&columns));
+  EXPECT_EQ(columns.num_candidates(), 2u);
+  ASSERT_EQ(columns.candidate_size(), 1);  // No title.
+  EXPECT_THAT(columns.candidate(0).missing(), ElementsAre(0, 1));
+  EXPECT_THAT(columns.query(0).missing(), ElementsAre(0));
+
+  builder.Start("", 2);  // A price may not be absent.
+  builder.SetMissing(2);
+  builder.AddCandidate();
+  EXPECT_THAT(builder.Finish(&columns),
+              IsInvalidArgument("column 'price' is absent"));
+}
+
+TEST(UndeclaredColumnsTest, AreWhatASchemaWouldSay) {
+  const Schema schema = MakeSchema(
+      "column { name: 'price' type: NUMBER missing: true } "
+      "column { name: 'tags' type: CATEGORY_SET missing: true } "
+      "column { name: 'place' type: VECTOR size: 2 missing: true } "
+      "column { name: 'title' type: TEXT scope: QUERY missing: true }");
+  RandomSequence random(SeedKey(3));
+  UndeclaredColumns undeclared;
+  BoundColumns bound;
+  for (int i = 0; i < 50; ++i) {  // Mostly with the columns of the one before.
+    const v1::Columns columns = MakeUpColumns(schema, 3, &random);
+    ASSERT_OK(bound.Bind(schema, columns));
+    ASSERT_OK(undeclared.Bind(columns));
+    ASSERT_EQ(
+        undeclared.schema().size(),
+        static_cast<size_t>(columns.candidate_size() + columns.query_size()));
+    for (size_t j = 0; j < undeclared.schema().size(); ++j) {
+      const auto& declared = undeclared.schema().column(j);
+      const size_t same = *schema.Find(declared.name());
+      EXPECT_EQ(declared.type(), schema.column(same).type());
+      EXPECT_EQ(declared.scope(), schema.column(same).scope());
+      for (uint32_t row = 0; row < 3; ++row) {
+        EXPECT_EQ(undeclared.columns().column(j).Missing(row),
+                  bound.column(same).Missing(row));
+      }
+    }
+  }
+}
+
+TEST(UndeclaredColumnsTest, RefusesWhatCannotBeRead) {
+  UndeclaredColumns undeclared;
+  v1::Columns columns;
+  columns.set_num_candidates(2);
+  v1::Column* const column = columns.add_candidate();
+  column->set_name("price");
+  EXPECT_THAT(undeclared.Bind(columns),
+              IsInvalidArgument("'price' has no values"));
+  column->mutable_numbers()->add_values(1);
+  EXPECT_THAT(undeclared.Bind(columns),
+              IsInvalidArgument("has 1 values, must have 2"));
+  column->mutable_numbers()->add_values(1);
+  EXPECT_OK(undeclared.Bind(columns));
+  column->mutable_texts()->add_values("a");  // Another type than before.
+  column->mutable_texts()->add_values("b");
+  ASSERT_OK(undeclared.Bind(columns));
+  EXPECT_EQ(undeclared.columns().column(0).Text(1), "b");
+  columns.add_query()->set_name("price");
+  columns.mutable_query(0)->mutable_numbers()->add_values(1);
+  EXPECT_THAT(undeclared.Bind(columns), IsInvalidArgument("declared twice"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/files.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -11,7 +12,6 @@ namespace sortition {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class WordVectorFileTest : public testing::Test {
  protected:
@@ -51,8 +51,7 @@ TEST_F(WordVectorFileTest, ErrorsNameLineAndColumn) {
       {"1 2\n\xff 1 2\n", ":2: column 1: the word must be UTF-8"},
   };
   for (const auto& [contents, error] : cases) {
-    EXPECT_THAT(Read(contents), StatusIs(absl::StatusCode::kInvalidArgument,
-                                         HasSubstr(path_ + error)));
+    EXPECT_THAT(Read(contents), IsInvalidArgument(path_ + error));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -84,8 +85,7 @@ TEST_F(DrawSaltTest, RefusesOtherThan32Digits) {
                                 "00112233445566778899aabbccddeeff0",
                                 "00112233445566778899aabbccddeeg0"}) {
     const absl::Status status = Publish({.draw_salt = bad});
-    EXPECT_THAT(status, StatusIs(StatusCode::kInvalidArgument,
-                                 HasSubstr("draw_salt has")));
+    EXPECT_THAT(status, IsInvalidArgument("draw_salt has"));
     EXPECT_THAT(status.message(), Not(HasSubstr(bad)));
   }
   ASSERT_OK(Publish({.draw_salt = kSalt}));

@@ -1,6 +1,8 @@
 // A model store on a file system that can do less, and files in it that no
 // publisher wrote.
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -12,11 +14,19 @@
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
+#include "tests/io/models/selection_model.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
-// As on NFS, for the whole of this program.
-extern "C" int renameat2(int, const char*, int, const char*, unsigned) {
+// True: only rename(2) is there, as on NFS.
+static bool has_no_renameat2 = false;
+
+extern "C" int renameat2(int from_dir, const char* from, int to_dir,
+                         const char* to, unsigned flags) {
+  if (!has_no_renameat2) {
+    return static_cast<int>(
+        syscall(SYS_renameat2, from_dir, from, to_dir, to, flags));
+  }
   errno = EINVAL;
   return -1;
 }
@@ -32,16 +42,14 @@ namespace fs = std::filesystem;
 class ForeignFilesTest : public testing::Test {
  protected:
   void SetUp() override {
-    model::v1::Model model;
-    model.set_name("ads");
-    model.mutable_policy()->mutable_softmax_selection();
-    model.mutable_policy()->set_inverse_temperature(1);
-    model.set_num_features(1);
-    model.add_weights(1);
+    has_no_renameat2 = true;
+    const model::v1::Model model = SelectionModel();
     ASSERT_OK(store_.Publish(model, nullptr, {}));
     ASSERT_OK(store_.Publish(model, nullptr, {}));
     ASSERT_OK(store_.Load("ads", 1));
   }
+
+  void TearDown() override { has_no_renameat2 = false; }
 
   std::string PathOf(const std::string& file) const {
     return absl::StrCat(store_.root(), "/ads/1/", file);

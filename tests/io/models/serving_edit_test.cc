@@ -9,6 +9,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "io/models/serving_state.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -68,29 +69,23 @@ TEST_F(ServingEditTest, VersionsMustBeInTheStore) {
         "set_interleave { version: 9 method: TEAM_DRAFT parts: 1 }",
         "set_shadows { shadows { version: 9 every: 1 } }",
         "rollback { version: 9 }", "protect { version: 9 }"}) {
-    EXPECT_THAT(Edit(text), StatusIs(StatusCode::kFailedPrecondition,
-                                     AllOf(HasSubstr("no such version"),
-                                           HasSubstr("4 from 5 to 8"))))
+    EXPECT_THAT(Edit(text),
+                IsFailedPrecondition("no such version", "4 from 5 to 8"))
         << text;
   }
   context_.versions.clear();
-  EXPECT_THAT(Edit("pin { version: 5 }"),
-              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("none")));
+  EXPECT_THAT(Edit("pin { version: 5 }"), IsFailedPrecondition("none"));
 }
 
 TEST_F(ServingEditTest, ReasonsAndChangesAreRequired) {
-  EXPECT_THAT(Edit(""), StatusIs(StatusCode::kInvalidArgument,
-                                 HasSubstr("change: must be one of")));
+  EXPECT_THAT(Edit(""), IsInvalidArgument("change: must be one of"));
   ChangeServingRequest request;
   request.mutable_unpin();
-  EXPECT_THAT(
-      EditServing(request, context_, &serving_),
-      StatusIs(StatusCode::kInvalidArgument, HasSubstr("reason has 0 bytes")));
+  EXPECT_THAT(EditServing(request, context_, &serving_),
+              IsInvalidArgument("reason has 0 bytes"));
   request.set_reason(std::string(1001, 'x'));
-  EXPECT_THAT(
-      EditServing(request, context_, &serving_),
-      StatusIs(StatusCode::kInvalidArgument,
-               HasSubstr("reason has 1001 bytes: must have 1 to 1000")));
+  EXPECT_THAT(EditServing(request, context_, &serving_),
+              IsInvalidArgument("reason has 1001 bytes: must have 1 to 1000"));
 }
 
 TEST_F(ServingEditTest, AnotherStateThanTheExpectedOneAborts) {
@@ -113,8 +108,7 @@ TEST_F(ServingEditTest, LabelsAreSetMovedAndRemoved) {
   EXPECT_OK(Edit("set_label { name: 'canary' }"));
   EXPECT_THAT(Labels(), ElementsAre(std::pair("stable", 7)));
   EXPECT_THAT(Edit("set_label { name: 'canary' }"),
-              StatusIs(StatusCode::kFailedPrecondition,
-                       HasSubstr("\"canary\": no such label")));
+              IsFailedPrecondition("\"canary\": no such label"));
 }
 
 TEST_F(ServingEditTest, SplitsReplaceEachOtherAndKeepTheirSalt) {
@@ -148,9 +142,7 @@ TEST_F(ServingEditTest, WrongSplitsAreRefused) {
               StatusIs(invalid, HasSubstr("12000")));
   // One percent of 7 beside 99 % of 7 would be no canary.
   EXPECT_THAT(Edit("set_split { arms { version: 7 parts: 100 } }"),
-              StatusIs(StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("= 7: serves already"),
-                             HasSubstr("pin the version"))));
+              IsFailedPrecondition("= 7: serves already", "pin the version"));
 }
 
 TEST_F(ServingEditTest, RollsBackToTheVersionBefore) {
@@ -160,8 +152,7 @@ TEST_F(ServingEditTest, RollsBackToTheVersionBefore) {
   EXPECT_OK(Edit("rollback {}"));
   EXPECT_EQ(serving_.pinned_version(), 5u);
   EXPECT_THAT(serving_.rolled_back_versions(), ElementsAre(7, 6));
-  EXPECT_THAT(Edit("rollback {}"), StatusIs(StatusCode::kFailedPrecondition,
-                                            HasSubstr("no version before 5")));
+  EXPECT_THAT(Edit("rollback {}"), IsFailedPrecondition("no version before 5"));
 }
 
 // 7 was bad; 8 turns out bad, too: the good one is 6.
@@ -220,8 +211,7 @@ TEST_F(ServingEditTest, InterleavesAndKeepsTheSaltOfAVersion) {
 TEST_F(ServingEditTest, NoVersionIsInterleavedWithItself) {
   EXPECT_THAT(
       Edit("set_interleave { version: 7 method: TEAM_DRAFT parts: 1 }"),
-      StatusIs(StatusCode::kFailedPrecondition,
-               HasSubstr("set_interleave.version = 7: serves already")));
+      IsFailedPrecondition("set_interleave.version = 7: serves already"));
 }
 
 // The step before is the version that serves without the other one.
@@ -260,8 +250,7 @@ TEST_F(ServingEditTest, ProtectsAndUnprotects) {
   EXPECT_OK(Edit("protect { version: 5 off: true }"));
   EXPECT_THAT(serving_.protected_versions(), IsEmpty());
   EXPECT_THAT(Edit("protect { version: 5 off: true }"),
-              StatusIs(StatusCode::kFailedPrecondition,
-                       HasSubstr("protect.version = 5: is not protected")));
+              IsFailedPrecondition("protect.version = 5: is not protected"));
 }
 
 TEST_F(ServingEditTest, SetsShadowsAndModes) {

@@ -16,6 +16,7 @@
 #include "io/models/model_store.h"
 #include "io/models/serving_state.h"
 #include "io/models/version_removal.h"
+#include "tests/io/models/selection_model.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -31,17 +32,6 @@ struct stat StatOf(const std::string& path) {
   return found;
 }
 
-model::v1::Model AnyModel() {
-  model::v1::Model model;
-  model.set_name("ads");
-  model.mutable_policy()->mutable_softmax_selection()->set_abstain_score(-1);
-  model.mutable_policy()->set_inverse_temperature(2);
-  model.mutable_policy()->set_uniform_mixture(0.1);
-  model.set_num_features(1);
-  model.add_weights(0.5);
-  return model;
-}
-
 class StoreOwnerTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -49,7 +39,7 @@ class StoreOwnerTest : public testing::Test {
     const int error = given == 0 ? 0 : errno;
     if (error == EPERM) {
       GTEST_SKIP() << "skipped: user " << geteuid()
-                   << " may not give files away, as root may";
+                   << " may not give files away; ./dev test io as root";
     }
     ASSERT_EQ(error, 0) << std::strerror(error);
   }
@@ -60,8 +50,8 @@ class StoreOwnerTest : public testing::Test {
 TEST_F(StoreOwnerTest, WhatRootPutsIntoAStoreBelongsToItsOwner) {
   // Not there yet: the folder above it says whose it is.
   const ModelStore store(dir_ / "models");
-  ASSERT_OK(store.Publish(AnyModel(), nullptr, {}).status());
-  ASSERT_OK(store.Publish(AnyModel(), nullptr, {}).status());
+  ASSERT_OK(store.Publish(SelectionModel(), nullptr, {}).status());
+  ASSERT_OK(store.Publish(SelectionModel(), nullptr, {}).status());
   ASSERT_OK(LookLedger(store.root(), "ads").Begin(1).status());
   const std::string model_dir = store.root() + "/ads";
   ASSERT_OK(ChangeServing(model_dir, {"a test", "test"},
@@ -98,7 +88,7 @@ TEST_F(StoreOwnerTest, RootMayDoNoMoreThanTheOwnerThere) {
 TEST_F(StoreOwnerTest, AStoreOfRootIsWrittenByRoot) {
   ASSERT_EQ(mkdir((dir_ / "roots").c_str(), 0755), 0);
   const ModelStore store(dir_ / "roots");
-  ASSERT_OK(store.Publish(AnyModel(), nullptr, {}).status());
+  ASSERT_OK(store.Publish(SelectionModel(), nullptr, {}).status());
   EXPECT_EQ(StatOf(store.root() + "/ads/1").st_uid, 0u);
 }
 

@@ -7,13 +7,13 @@
 #include "io/scorers/tree_models.h"
 #include "tests/io/scorers/tree_model_texts.h"
 #include "tests/io/scorers/ubjson_writer.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using absl::StatusCode::kInvalidArgument;
-using ::testing::HasSubstr;
 
 // A text that is equal for equal documents.
 std::string TextOf(const DocumentValue& value) {
@@ -50,23 +50,19 @@ TEST(JsonDocumentTest, RoundsNumbersOnce) {
 
 TEST(JsonDocumentTest, NamesTheByteOfAnError) {
   EXPECT_THAT(ParseJsonDocument(R"({"a": })"),
-              StatusIs(kInvalidArgument, HasSubstr("byte 6: Invalid value")));
+              IsInvalidArgument("byte 6: Invalid value"));
   EXPECT_THAT(ParseJsonDocument(std::string("{}\0", 3)),
-              StatusIs(kInvalidArgument, HasSubstr("byte 2: a zero byte")));
-  EXPECT_THAT(
-      ParseJsonDocument(std::string(100, '[')),
-      StatusIs(kInvalidArgument, HasSubstr("nested deeper than 64 levels")));
-  EXPECT_THAT(
-      ParseJsonDocument("[1, {}]"),
-      StatusIs(kInvalidArgument, HasSubstr("an array has numbers and other")));
-  EXPECT_THAT(
-      ParseJsonDocument("[{}, 1]"),
-      StatusIs(kInvalidArgument, HasSubstr("an array has numbers and other")));
+              IsInvalidArgument("byte 2: a zero byte"));
+  EXPECT_THAT(ParseJsonDocument(std::string(100, '[')),
+              IsInvalidArgument("nested deeper than 64 levels"));
+  EXPECT_THAT(ParseJsonDocument("[1, {}]"),
+              IsInvalidArgument("an array has numbers and other"));
+  EXPECT_THAT(ParseJsonDocument("[{}, 1]"),
+              IsInvalidArgument("an array has numbers and other"));
   std::string many = "[";
   for (int i = 0; i < 2'000'000; ++i) many += "{},";
-  EXPECT_THAT(
-      ParseJsonDocument(many + "{}]"),
-      StatusIs(kInvalidArgument, HasSubstr("more than 2000000 values")));
+  EXPECT_THAT(ParseJsonDocument(many + "{}]"),
+              IsInvalidArgument("more than 2000000 values"));
 }
 
 TEST(UbjsonDocumentTest, HoldsWhatJsonHolds) {
@@ -102,8 +98,7 @@ TEST(UbjsonDocumentTest, ReadsEveryKindOfNumber) {
 
 TEST(UbjsonDocumentTest, NamesTheByteOfAnError) {
   const auto refuses = [](absl::string_view bytes, const char* message) {
-    EXPECT_THAT(ParseUbjsonDocument(bytes),
-                StatusIs(kInvalidArgument, HasSubstr(message)));
+    EXPECT_THAT(ParseUbjsonDocument(bytes), IsInvalidArgument(message));
   };
   refuses("", "byte 0: the file ends, must have a value");
   refuses("{i\1aH", "byte 4: 'H', must be a value");

@@ -8,6 +8,7 @@
 #include "core/base/hash.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -98,8 +99,7 @@ TEST(CopyFinder, NamesADirectoryThatIsNotThere) {
   for (uint32_t i = 0; i < kMany && status.ok(); ++i) {
     status = finder.Add(KeyOf(i), 0, i);
   }
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound,
-                               testing::HasSubstr("/nowhere")));
+  EXPECT_THAT(status, IsNotFound("/nowhere"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/segments/segment.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -128,8 +129,7 @@ TEST_F(SegmentBatchTest, TakesAnEmptyDirectoryAlsoByALinkOrWithASlash) {
 TEST_F(SegmentBatchTest, ReplacesItsOwnSegmentsWhereItMay) {
   ASSERT_OK(Write(Options(), 50));
   EXPECT_THAT(Write(Options(), 2),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("must be absent or empty")));
+              IsFailedPrecondition("must be absent or empty"));
   EXPECT_EQ(Read(directory_ / "parent/out").size(), 50u);
   SegmentBatch::Options options = Options();
   options.replace = true;
@@ -146,16 +146,14 @@ TEST_F(SegmentBatchTest, LeavesWhatIsNotItsOwn) {
   SegmentBatch::Options options = Options();
   options.replace = true;
   EXPECT_THAT(Write(options, 2),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("is not a segment of writer 'w'")));
+              IsFailedPrecondition("is not a segment of writer 'w'"));
   EXPECT_EQ(Read(directory_ / "parent/out").size(), 5u);
 
   std::filesystem::remove_all(directory_ / "parent/out");
   ASSERT_OK(Write(options, 5));
   std::ofstream(directory_ / "parent/out/notes.txt") << "mine";
   EXPECT_THAT(Write(options, 2),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("notes.txt is not a segment")));
+              IsFailedPrecondition("notes.txt is not a segment"));
   EXPECT_TRUE(std::filesystem::exists(directory_ / "parent/out/notes.txt"));
 }
 

@@ -14,6 +14,7 @@
 #include "io/segments/record_frame.h"
 #include "io/segments/segment_recovery.h"
 #include "tests/io/segments/segment_testing.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -127,9 +128,7 @@ TEST_F(SegmentWriterTest, GrowsBeyondItsPreallocation) {
 TEST_F(SegmentWriterTest, IsLiveUntilClosedOrDropped) {
   auto writer = NewSegment(dir_.path(), 0);
   EXPECT_EQ(*SegmentHasLiveWriter(path_), true);
-  EXPECT_THAT(
-      RecoverSegment(path_),
-      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(path_)));
+  EXPECT_THAT(RecoverSegment(path_), IsFailedPrecondition(path_));
   ASSERT_OK(writer->Close());
   EXPECT_EQ(*SegmentHasLiveWriter(path_), false);
   auto dropped = NewSegment(dir_.path(), 0, "2.seg");
@@ -324,7 +323,7 @@ TEST_F(SegmentWriterTest, APreparedFileBecomesTheSegmentOrIsRemoved) {
 
 TEST_F(SegmentWriterTest, CreateNamesAMissingDirectory) {
   EXPECT_THAT(PreparedSegment::Create(dir_ / "none", 0),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr(dir_ / "none")));
+              IsNotFound(dir_ / "none"));
 }
 
 TEST(SegmentNameTest, SortsByTimeThenCounter) {

@@ -70,8 +70,7 @@ TEST_F(SpoolGapTest, TellsOfRefusedCallsWhenTheTroubleEnds) {
   const int64_t before_us = NowUs() - 1;
   int64_t ended_us = 0;
   {
-    const FileFault fault(
-        {.call = FileCall::kWrite, .path = ".seg", .error = EIO});
+    const FileFault fault = FailWrites(".seg");
     EXPECT_FALSE(writer->AppendDecision(SmallDecision("x"), {}).ok());
     // The reader must know at once: windows close while the trouble lasts.
     EXPECT_GE(State().trouble_since_us, before_us);
@@ -111,11 +110,7 @@ TEST_F(SpoolGapTest, LostRecordsMayBeAsOldAsTheLastSync) {
   const int64_t opened_us = NowUs();
   ASSERT_OK(writer->AppendDecision(SmallDecision("gone"), {}));
   {
-    const FileFault fault({.call = FileCall::kSync,
-                           .path = ".seg",
-                           .error = EIO,
-                           .count = 1,
-                           .forgets = true});
+    const FileFault fault = ForgetOneSync(".seg");
     ASSERT_OK(writer->Close());
   }
   const std::vector<log::v1::Gap> gaps = Gaps();
@@ -214,8 +209,7 @@ TEST_F(SpoolGapTest, TroubleEndsThoughItsGapHadToWait) {
   const auto writer = Open();
   ASSERT_OK(writer->AppendDecision(SmallDecision("a"), {}));
   {
-    const FileFault sync(
-        {.call = FileCall::kSync, .path = ".seg", .error = EIO, .count = 1});
+    const FileFault sync = FailSyncs(".seg", EIO, 1);
     // The header of the other segment and the saved record are written, and the
     // gap is not.
     const FileFault write({.call = FileCall::kWrite,
@@ -241,8 +235,7 @@ TEST_F(SpoolGapTest, AGapThatIsLostIsToldAgain) {
   int64_t refused_us = 0;
   std::unique_ptr<SyncStall> stall;
   {
-    const FileFault fault(
-        {.call = FileCall::kWrite, .path = "/spool/", .error = EIO});
+    const FileFault fault = FailWrites("/spool/");
     ASSERT_FALSE(writer->AppendDecision(SmallDecision("x"), {}).ok());
     refused_us = NowUs();
     const int syncs = events_.num_syncs();
@@ -254,11 +247,7 @@ TEST_F(SpoolGapTest, AGapThatIsLostIsToldAgain) {
   ASSERT_TRUE(
       PollUntil([&] { return writer->stats().state == SpoolState::kOk; }));
   {
-    const FileFault fault({.call = FileCall::kSync,
-                           .path = Segments().back(),
-                           .error = EIO,
-                           .count = 1,
-                           .forgets = true});
+    const FileFault fault = ForgetOneSync(Segments().back());
     stall.reset();
     ASSERT_TRUE(PollUntil([&] { return fault.num_failures() == 1; }));
   }
@@ -273,8 +262,7 @@ TEST_F(SpoolGapTest, AGapThatIsLostIsToldAgain) {
 // segment behind.
 TEST_F(SpoolGapTest, ADiskThatFailsIsTriedFiveTimesASecond) {
   const auto writer = Open();
-  const FileFault fault(
-      {.call = FileCall::kWrite, .path = ".seg", .error = EIO});
+  const FileFault fault = FailWrites(".seg");
   const int64_t begin_us = SteadyUs();
   ASSERT_FALSE(writer->AppendDecision(SmallDecision("x"), {}).ok());
   const uint64_t segments = writer->stats().segments;

@@ -14,6 +14,7 @@
 #include "tests/io/segments/segment_testing.h"
 #include "tests/io/spool/spool_writer_fixture.h"
 #include "tests/testing/file_faults.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -150,10 +151,7 @@ TEST_F(SpoolPowerTest, AnswersWaitForTheirRecordsInAnotherSegment) {
   auto stall = std::make_unique<SyncStall>();
   Append(writer.get(), 20);
   ASSERT_TRUE(PollUntil([&] { return stall->num_waiting() == 1; }));
-  const FileFault fault({.call = FileCall::kSync,
-                         .path = Segments().front(),
-                         .error = EIO,
-                         .count = 1});
+  const FileFault fault = FailSyncs(Segments().front(), EIO, 1);
   stall.reset();
   ASSERT_TRUE(PollAnswers(20));
   disk.CutPower(options_.dir());
@@ -166,11 +164,9 @@ TEST_F(SpoolPowerTest, AnswersWaitForTheirRecordsInAnotherSegment) {
 TEST_F(SpoolPowerTest, WhatCannotBeSavedIsRefused) {
   const auto writer = Open();
   {
-    const FileFault fault(
-        {.call = FileCall::kSync, .path = ".seg", .error = EIO});
-    EXPECT_THAT(
-        writer->AppendDecision(SmallDecision("x"), {}),
-        StatusIs(StatusCode::kUnavailable, HasSubstr("could not be synced")));
+    const FileFault fault = FailSyncs(".seg");
+    EXPECT_THAT(writer->AppendDecision(SmallDecision("x"), {}),
+                IsUnavailable("could not be synced"));
     EXPECT_EQ(writer->stats().refused, 1u);
     EXPECT_EQ(writer->stats().waiting, 0u);
   }
@@ -183,8 +179,7 @@ TEST_F(SpoolPowerTest, WhatCannotBeSavedIsAnsweredUnderCount) {
   options_.set_when_full(SpoolOptions::COUNT);
   const auto writer = Open();
   {
-    const FileFault fault(
-        {.call = FileCall::kSync, .path = ".seg", .error = EIO});
+    const FileFault fault = FailSyncs(".seg");
     EXPECT_OK(writer->AppendDecision(SmallDecision("x"), {}));
   }
   ASSERT_TRUE(
@@ -209,11 +204,7 @@ TEST_P(ForgottenTest, OnlyWhatWasForgottenIsRefusedOrCounted) {
   auto stall = std::make_unique<SyncStall>();
   Append(writer.get(), 2);
   ASSERT_TRUE(PollUntil([&] { return stall->num_waiting() == 1; }));
-  const FileFault fault({.call = FileCall::kSync,
-                         .path = Segments().front(),
-                         .error = EIO,
-                         .count = 1,
-                         .forgets = true});
+  const FileFault fault = ForgetOneSync(Segments().front());
   stall.reset();
   ASSERT_TRUE(PollAnswers(3));
   const StatusCode lost = counts ? StatusCode::kOk : StatusCode::kUnavailable;
@@ -235,7 +226,7 @@ TEST_F(SpoolPowerTest, ASegmentThatFailsLateHoldsUpNobody) {
   const std::string first = Segments().front();
   Append(writer.get(), 3, 10000);
   EXPECT_GT(writer->stats().segments, 1u);
-  const FileFault fault({.call = FileCall::kSync, .path = first, .error = EIO});
+  const FileFault fault = FailSyncs(first);
   stall.reset();
   ASSERT_TRUE(PollAnswers(4));
   EXPECT_THAT(answers_.codes(), Each(StatusCode::kOk));
@@ -268,8 +259,7 @@ TEST_F(SpoolPowerTest, CloseRefusesWhatItCannotSync) {
   auto stall = std::make_unique<SyncStall>();
   Append(writer.get(), 3);
   ASSERT_TRUE(PollUntil([&] { return stall->num_waiting() == 1; }));
-  const FileFault fault(
-      {.call = FileCall::kSync, .path = ".seg", .error = EIO});
+  const FileFault fault = FailSyncs(".seg");
   stall.reset();
   EXPECT_FALSE(writer->Close().ok());
   EXPECT_THAT(answers_.codes(), SizeIs(3));

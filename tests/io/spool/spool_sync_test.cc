@@ -1,16 +1,24 @@
-// A disk that fails: what was answered is in the log, or the log says that it
-// is not.
+// A disk that fails or stalls: what was answered is in the log, or the log says
+// that it is not.
+#include <poll.h>
+
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "io/spool/spool_writer.h"
 #include "tests/io/segments/segment_testing.h"
 #include "tests/io/spool/spool_writer_fixture.h"
 #include "tests/testing/file_faults.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
@@ -58,8 +66,7 @@ TEST_F(SpoolSyncTest, AFailedSyncMovesItsRecordsToAnotherSegment) {
   ASSERT_TRUE(PollUntil([&] { return stall->num_waiting() == 1; }));
   Append(writer.get(), 20);
   {
-    const FileFault fault(
-        {.call = FileCall::kSync, .path = ".seg", .error = EIO, .count = 1});
+    const FileFault fault = FailSyncs(".seg", EIO, 1);
     stall.reset();
     ASSERT_TRUE(PollUntil([&] { return fault.num_failures() == 1; }));
   }
@@ -80,11 +87,7 @@ TEST_F(SpoolSyncTest, WhatTheKernelForgotBecomesAGap) {
   ASSERT_TRUE(PollUntil([&] { return stall->num_waiting() == 1; }));
   Append(writer.get(), 20);
   {
-    const FileFault fault({.call = FileCall::kSync,
-                           .path = ".seg",
-                           .error = EIO,
-                           .count = 1,
-                           .forgets = true});
+    const FileFault fault = ForgetOneSync(".seg");
     stall.reset();
     ASSERT_TRUE(PollUntil([&] { return fault.num_failures() == 1; }));
   }
@@ -106,8 +109,7 @@ TEST_F(SpoolSyncTest, ASegmentRotatedOutWhileItsSyncFailsIsSavedOnce) {
   Append(writer.get(), 500);
   EXPECT_GT(writer->stats().segments, 1u);
   {
-    const FileFault fault(
-        {.call = FileCall::kSync, .path = first, .error = EIO});
+    const FileFault fault = FailSyncs(first);
     stall.reset();
     ASSERT_TRUE(PollUntil([&] { return writer->stats().saved > 0; }));
     ASSERT_TRUE(PollState(*writer, SpoolState::kOk));
@@ -123,8 +125,7 @@ TEST_F(SpoolSyncTest, NoSpaceForASyncIsNoFullDisk) {
   const auto writer = Open();
   Append(writer.get(), 5);
   {
-    const FileFault fault(
-        {.call = FileCall::kSync, .path = ".seg", .error = ENOSPC});
+    const FileFault fault = FailSyncs(".seg", ENOSPC);
     ASSERT_TRUE(PollState(*writer, SpoolState::kSyncFailed));
   }
   ASSERT_TRUE(PollState(*writer, SpoolState::kOk));
@@ -135,8 +136,7 @@ TEST_F(SpoolSyncTest, NoSpaceForASyncIsNoFullDisk) {
 TEST_F(SpoolSyncTest, RefusesAsLongAsNothingCanBeSynced) {
   const auto writer = Open();
   {
-    const FileFault fault(
-        {.call = FileCall::kSync, .path = ".seg", .error = EIO});
+    const FileFault fault = FailSyncs(".seg");
     Append(writer.get(), 20);
     ASSERT_TRUE(PollState(*writer, SpoolState::kSyncFailed));
     ASSERT_TRUE(PollUntil([&] {
@@ -155,8 +155,7 @@ TEST_F(SpoolSyncTest, CountsAsLongAsNothingCanBeSynced) {
   options_.set_when_full(SpoolOptions::COUNT);
   const auto writer = Open();
   {
-    const FileFault fault(
-        {.call = FileCall::kSync, .path = ".seg", .error = EIO});
+    const FileFault fault = FailSyncs(".seg");
     Append(writer.get(), 20);
     ASSERT_TRUE(PollState(*writer, SpoolState::kSyncFailed));
     ASSERT_TRUE(PollUntil([&] {
@@ -177,11 +176,9 @@ TEST_F(SpoolSyncTest, AFailedWriteRefusesUntilTheDiskWorksAgain) {
   const auto writer = Open();
   Append(writer.get(), 3);
   {
-    const FileFault fault(
-        {.call = FileCall::kWrite, .path = "/spool/", .error = EIO});
+    const FileFault fault = FailWrites("/spool/");
     EXPECT_THAT(writer->AppendDecision(SmallDecision("x"), {}),
-                StatusIs(absl::StatusCode::kUnavailable,
-                         HasSubstr("Input/output error")));
+                IsUnavailable("Input/output error"));
     EXPECT_EQ(writer->stats().state, SpoolState::kIoError);
     ASSERT_TRUE(PollUntil([&] { return !events_.states().empty(); }));
   }
@@ -202,8 +199,7 @@ TEST_F(SpoolSyncTest, AReadOnlyDiskCountsUnderCount) {
   options_.set_when_full(SpoolOptions::COUNT);
   const auto writer = Open();
   {
-    const FileFault fault(
-        {.call = FileCall::kWrite, .path = "/spool/", .error = EROFS});
+    const FileFault fault = FailWrites("/spool/", EROFS);
     ASSERT_OK(writer->AppendDecision(SmallDecision("x"), {}));
   }
   ASSERT_TRUE(PollState(*writer, SpoolState::kOk));
@@ -241,8 +237,7 @@ TEST_F(SpoolSyncTest, ATornSegmentIsLeft) {
   const FileFault no_cut(
       {.call = FileCall::kTruncate, .path = name, .error = EIO});
   {
-    const FileFault fault(
-        {.call = FileCall::kWrite, .path = name, .error = EIO, .count = 1});
+    const FileFault fault = FailWrites(name, EIO, 1);
     Append(writer.get(), 1);
     EXPECT_THAT(taken_, SizeIs(1));
   }
@@ -290,8 +285,7 @@ TEST(SegmentSyncTest, AFailedSyncIsForGood) {
   ASSERT_OK(writer->Sync());
   ASSERT_OK(writer->Append(FeedbackRecord("b")));
   {
-    const FileFault fault(
-        {.call = FileCall::kSync, .path = ".seg", .error = ENOSPC, .count = 1});
+    const FileFault fault = FailSyncs(".seg", ENOSPC, 1);
     EXPECT_THAT(writer->Sync(), StatusIs(absl::StatusCode::kUnavailable));
   }
   EXPECT_THAT(writer->Sync(), StatusIs(absl::StatusCode::kUnavailable));
@@ -299,6 +293,66 @@ TEST(SegmentSyncTest, AFailedSyncIsForGood) {
   const UnsyncedFrames unsynced = writer->ReadUnsynced();
   EXPECT_EQ(unsynced.num_records, 1u);
   EXPECT_EQ(unsynced.num_lost, 0u);
+}
+
+bool PollUntil(const std::function<bool()>& condition) {
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+bool HasPreparedFile(const std::string& dir) {
+  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    // The file is created under this name, then preallocated.
+    if (entry.path().extension() == ".tmp" &&
+        std::filesystem::file_size(entry.path()) > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST(SpoolStallTest, NoRequestWaitsForASyncThatStalls) {
+  const TempDir dir;
+  config::v1::SpoolOptions options;
+  options.set_dir(dir / "spool");
+  options.set_segment_bytes(65536);
+  options.set_segment_seconds(86400);
+  options.set_sync_interval_seconds(0.01);
+  ASSERT_OK_AND_ASSIGN(const auto writer, SpoolWriter::Open(options, ""));
+  auto stall = std::make_unique<SyncStall>();
+  ASSERT_TRUE(PollUntil([&] { return stall->num_waiting() == 1; }));
+
+  // Each record fills a segment, so each append but the first rotates.
+  const std::vector<float> values(20000, 0.5f);
+  std::vector<std::string> expected;
+  bool is_prepared = true;
+  for (int i = 0; i < 10 && is_prepared; ++i) {
+    is_prepared = PollUntil([&] { return HasPreparedFile(options.dir()); });
+    log::v1::Decision decision;
+    decision.set_decision_id(absl::StrCat(i));
+    expected.push_back(decision.decision_id());
+    EXPECT_OK(writer->AppendDecision(decision, values));
+  }
+  EXPECT_TRUE(is_prepared);
+  EXPECT_EQ(stall->num_waiting(), 1);
+  stall.reset();
+  ASSERT_OK(writer->Close());
+
+  EXPECT_EQ(writer->stats().segments, expected.size());
+  Contents all;
+  ASSERT_OK_AND_ASSIGN(const auto names, ListSegments(options.dir()));
+  for (const std::string& name : names) {
+    const Contents contents = ReadAll(options.dir() + "/" + name);
+    EXPECT_TRUE(contents.records.back().has_footer());
+    all.records.insert(all.records.end(), contents.records.begin(),
+                       contents.records.end());
+  }
+  EXPECT_EQ(all.Ids(), expected);
 }
 
 }  // namespace

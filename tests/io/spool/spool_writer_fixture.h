@@ -3,8 +3,10 @@
 #include <poll.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "io/spool/spool_writer.h"
 #include "tests/io/segments/segment_testing.h"
+#include "tests/testing/file_faults.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
@@ -57,6 +60,29 @@ inline std::vector<float> Values(size_t size) {
     values[i] = static_cast<float>(i) * 0.37f - 5.0f;
   }
   return values;
+}
+
+constexpr int kEveryCall = std::numeric_limits<int>::max();
+
+// As long as it lives, the next `count` syncs of files whose path contains
+// `path` fail; likewise for writes.
+inline FileFault FailSyncs(const std::string& path, int error = EIO,
+                           int count = kEveryCall) {
+  return FileFault(
+      {.call = FileCall::kSync, .path = path, .error = error, .count = count});
+}
+inline FileFault FailWrites(const std::string& path, int error = EIO,
+                            int count = kEveryCall) {
+  return FileFault(
+      {.call = FileCall::kWrite, .path = path, .error = error, .count = count});
+}
+// Likewise, but the kernel drops what was not synced.
+inline FileFault ForgetOneSync(const std::string& path) {
+  return FileFault({.call = FileCall::kSync,
+                    .path = path,
+                    .error = EIO,
+                    .count = 1,
+                    .forgets = true});
 }
 
 // Keeps what a spool says.
