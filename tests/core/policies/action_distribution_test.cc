@@ -5,27 +5,9 @@
 
 #include "core/policies/distribution_factory.h"
 #include "tests/core/policies/enumeration.h"
-#include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using ::testing::HasSubstr;
-
-DistributionCase Selection(std::vector<double> scores, double epsilon = 0) {
-  DistributionCase c;
-  c.scores = std::move(scores);
-  c.uniform_mixture = epsilon;
-  return c;
-}
-
-DistributionCase Ranking(std::vector<double> scores, uint32_t top_k,
-                         double epsilon = 0) {
-  DistributionCase c = Selection(std::move(scores), epsilon);
-  c.kind = ActionKind::kRank;
-  c.top_k = top_k;
-  return c;
-}
 
 // At 1e17 the noise of the draw is below half a unit in the last place: of two
 // equal candidates the first would always come first, but be logged with 1/2.
@@ -55,49 +37,6 @@ TEST(RankingDistributionTest, RefusesLogitsThatSwallowTheNoise) {
   // Uniform orders have no logits.
   EXPECT_NEAR(LogPropensity(Ranking({1e17, 1e17}, 2, 1), {0, 1}), -std::log(2),
               1e-15);
-}
-
-TEST(MakeActionDistributionTest, NamesWhatIsWrong) {
-  const auto message = [](const model::v1::Policy& policy) {
-    return std::string(MakeActionDistribution(policy).status().message());
-  };
-  model::v1::Policy policy;
-  policy.set_inverse_temperature(1);
-  EXPECT_THAT(message(policy), HasSubstr("policy.kind is not set"));
-  policy.mutable_plackett_luce();
-  EXPECT_OK(MakeActionDistribution(policy).status());
-  for (const double alpha : {0.0, -1.0, 1.1e6, std::nan(""), HUGE_VAL}) {
-    policy.set_inverse_temperature(alpha);
-    EXPECT_THAT(message(policy), HasSubstr("inverse_temperature is")) << alpha;
-  }
-  policy.set_inverse_temperature(1e6);
-  for (const double epsilon : {-0.1, 1.1, std::nan("")}) {
-    policy.set_uniform_mixture(epsilon);
-    EXPECT_THAT(message(policy), HasSubstr("uniform_mixture is")) << epsilon;
-  }
-  policy.set_uniform_mixture(1);
-  for (const double score : {1.1e6, -1.1e6, std::nan(""), HUGE_VAL}) {
-    policy.mutable_softmax_selection()->set_abstain_score(score);
-    EXPECT_THAT(message(policy), HasSubstr("abstain_score is")) << score;
-  }
-  policy.mutable_softmax_selection()->set_abstain_score(-1e6);
-  EXPECT_OK(MakeActionDistribution(policy).status());
-}
-
-TEST(ActionDistributionTest, IllFormedActionsAreImpossible) {
-  const double impossible = -HUGE_VAL;
-  const DistributionCase select = Selection({1, 2}, 0.5);
-  for (const Action& action :
-       std::vector<Action>{{}, {2}, {-2}, {kAbstain}, {0, 1}}) {
-    EXPECT_EQ(LogPropensity(select, action), impossible);
-  }
-  for (const double epsilon : {0.0, 0.5, 1.0}) {
-    const DistributionCase rank = Ranking({1, 2, 3}, 2, epsilon);
-    for (const Action& action :
-         std::vector<Action>{{}, {0}, {0, 0}, {0, 3}, {-1, 0}, {0, 1, 2}}) {
-      EXPECT_EQ(LogPropensity(rank, action), impossible);
-    }
-  }
 }
 
 TEST(ActionDistributionTest, ImpossibleActionsHaveNoGradient) {

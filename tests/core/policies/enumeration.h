@@ -2,10 +2,12 @@
 // The cases of the policies whose actions can be enumerated.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/core/policies/distribution_case.h"
 #include "tests/core/policies/exact_probability.h"
 
@@ -14,11 +16,8 @@ namespace sortition {
 inline DistributionCase BoltzmannCase(const std::string& name,
                                       std::vector<double> scores,
                                       uint32_t top_k, uint32_t head = 0) {
-  DistributionCase c;
+  DistributionCase c = Ranking(std::move(scores), top_k);
   c.name = "Boltzmann" + name;
-  c.kind = ActionKind::kRank;
-  c.scores = std::move(scores);
-  c.top_k = top_k;
   c.boltzmann.emplace().set_head(head);
   c.boltzmann->set_rank_weights(model::v1::BoltzmannRanking::DCG);
   return c;
@@ -80,11 +79,7 @@ inline std::vector<DistributionCase> BoltzmannCases() {
 
 // Plackett-Luce with factors that do not rise, and with factors that do.
 inline std::vector<DistributionCase> FactoredCases() {
-  const std::vector<double> spread = {0.3, -1.2, 0.8, 0.0, 1.6};
-  DistributionCase c;
-  c.kind = ActionKind::kRank;
-  c.scores = spread;
-  c.top_k = 5;
+  DistributionCase c = Ranking({0.3, -1.2, 0.8, 0.0, 1.6}, 5);
   std::vector<DistributionCase> cases;
   const auto add = [&](const std::string& name, std::vector<double> factors) {
     c.name = "Factored" + name;
@@ -119,11 +114,7 @@ inline std::vector<DistributionCase> FactoredCases() {
 
 // The order by score with all its ways of exploring; it has no gradient.
 inline std::vector<DistributionCase> SortedCases() {
-  const std::vector<double> spread = {0.3, -1.2, 0.8, 0.0, 1.6};
-  DistributionCase c;
-  c.kind = ActionKind::kRank;
-  c.scores = spread;
-  c.top_k = 5;
+  DistributionCase c = Ranking({0.3, -1.2, 0.8, 0.0, 1.6}, 5);
   std::vector<DistributionCase> cases;
   const auto add = [&](const std::string& name, double swap, double shuffle,
                        uint32_t ranks) {
@@ -162,6 +153,122 @@ inline std::vector<DistributionCase> SortedCases() {
   c.scores = {-3};
   c.top_k = 1;
   add("One", 0.3, 0.25, 2);
+  return cases;
+}
+
+// Sets of any and of a fixed size, in the policy or asked for.
+inline std::vector<DistributionCase> SubsetCases() {
+  const auto base = [](const std::string& name, std::vector<double> scores,
+                       double threshold = 0, double alpha = 1) {
+    DistributionCase c = SubsetCase(std::move(scores));
+    c.name = name;
+    c.subset->set_threshold(threshold);
+    c.inverse_temperature = alpha;
+    return c;
+  };
+  std::vector<DistributionCase> cases;
+  for (DistributionCase c : {
+           base("Spread", {0.3, -1.2, 0.8, 0.0, 1.6, -0.4}),
+           base("Threshold", {0.3, -1.2, 0.8, 0.0, 1.6}, 0.7),
+           base("Ties", {1.0, 0.0, 1.0, 0.0}, 0.5, 3),
+           base("AllZero", {0, 0, 0}),
+           base("One", {-3.0}),
+           base("Extreme", {1e4, -1e4, 9999, 0, 0.5}),
+           base("AllLow", {-1e4, -1e4 + 1, -1e4 + 0.5}),
+           base("HighThreshold", {1e4, 1e4 - 1, 1e4 + 0.5}, 1e4),
+           base("Temperature", {3e-4, -1e-4, 2e-4}, 1e-4, 1e4),
+       }) {
+    const std::string name = c.name;
+    for (const double epsilon : {0.0, 0.2, 1.0}) {
+      for (const uint32_t size : {0u, 1u, 2u, 3u, 7u}) {
+        c.uniform_mixture = epsilon;
+        // A size that is asked for overrides that of the policy.
+        c.subset->set_k(size == 2 ? 3 : size);
+        c.top_k = size == 2 ? 2 : 0;
+        c.name = absl::StrCat("Subset", name, size == 0 ? "Any" : "Size", size,
+                              "Mixed", static_cast<int>(10 * epsilon));
+        cases.push_back(c);
+      }
+    }
+  }
+  return cases;
+}
+
+// Up to 6 candidates, discounts of all and of some ranks, whole orders, and
+// prefixes shorter and longer than the discounts.
+inline std::vector<DistributionCase> GameRankingCases() {
+  using model::v1::GameRanking;
+  const std::map<std::string, std::vector<double>> all_scores = {
+      {"Spread", {0.3, -0.6, 0.8, 0.0, 1.1, -0.4}},
+      {"Near", {0.31, 0.3, 0.25, 0.4, 0.33}},
+      {"Ties", {1.0, 0.0, 1.0, 0.0, 1.0}},
+      {"AllEqual", {0.7, 0.7, 0.7, 0.7}},
+      {"One", {-3.0}},
+      {"Two", {0.5, 0.6}},
+      {"Extreme", {1e200, -1e200, 1e200, 0.1, 0.0}},
+  };
+  const std::map<std::string, GameRanking> games = {
+      {"Dcg", Game(GameRanking::DCG, 0)},
+      {"DcgAt2", Game(GameRanking::DCG, 2)},
+      {"PrecisionAt2", Game(GameRanking::PRECISION, 2)}};
+  std::vector<DistributionCase> cases;
+  for (const auto& [name, scores] : all_scores) {
+    for (const auto& [game_name, game] : games) {
+      for (const double epsilon : {0.0, 0.2, 1.0}) {
+        for (const uint32_t k : {1u, 3u, 6u}) {
+          DistributionCase c = GameRankingCase(
+              scores, game, std::min(k, static_cast<uint32_t>(scores.size())),
+              epsilon);
+          if (k == 3) c.game_ranking->set_block_mixing(0);
+          c.name = absl::StrCat("Game", name, game_name, "Top", k, "Mixed",
+                                static_cast<int>(epsilon * 10));
+          cases.push_back(c);
+          if (c.top_k == 1 || epsilon == 1 || scores[0] == 1e200) continue;
+          c.game_ranking->set_plackett_luce_mixture(0.3);
+          c.game_ranking->set_plackett_luce_scale(3);
+          c.name += "PlackettLuce";
+          cases.push_back(c);
+          c.game_ranking->set_plackett_luce_mixture(1);
+          c.name += "Only";
+          if (epsilon == 0) cases.push_back(c);
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+inline std::vector<DistributionCase> GameSubsetCases() {
+  const std::map<std::string, std::vector<double>> all_scores = {
+      {"Spread", {0.3, -0.6, 0.8, 0.0, 1.1, -0.4}},
+      {"Near", {0.31, 0.3, 0.25, 0.4, 0.33}},
+      {"Ties", {1.0, 0.0, 1.0, 0.0, 1.0}},
+      {"AllEqual", {0.2, 0.2, 0.2, 0.2}},
+      {"One", {-0.3}},
+      {"Two", {0.5, 0.6}},
+      {"Extreme", {1e200, -1e200, 1e200, 0.1, 0.0}},
+  };
+  const std::map<std::string, model::v1::GameSubset> games = {
+      {"Precision1", Precision(1)},    {"Precision2", Precision(2, 0.3)},
+      {"Precision5", Precision(5)},    {"F1", FBeta(1)},
+      {"F2Threshold", FBeta(2, 0.25)}, {"FHalf", FBeta(0.5, -0.1)},
+  };
+  std::vector<DistributionCase> cases;
+  for (const auto& [name, scores] : all_scores) {
+    for (const auto& [game_name, game] : games) {
+      for (const double epsilon : {0.0, 0.2, 1.0}) {
+        DistributionCase c = GameSubsetCase(scores, game, epsilon);
+        if (epsilon == 0) c.game_subset->set_block_mixing(0.5);
+        c.name = absl::StrCat("GameSubset", name, game_name, "Mixed",
+                              static_cast<int>(epsilon * 10));
+        cases.push_back(c);
+        if (game_name != "Precision2") continue;
+        c.top_k = 3;
+        c.name += "Asked3";
+        cases.push_back(c);
+      }
+    }
+  }
   return cases;
 }
 
@@ -215,11 +322,8 @@ inline std::vector<DistributionCase> AllCases() {
       cases.push_back(c);
     }
   }
-  DistributionCase hot;
+  DistributionCase hot = Ranking({3e-4, -1e-4, 2e-4, 0}, 4);
   hot.name = "RankAllTemperature";
-  hot.kind = ActionKind::kRank;
-  hot.scores = {3e-4, -1e-4, 2e-4, 0};
-  hot.top_k = 4;
   hot.inverse_temperature = 1e4;
   cases.push_back(hot);
   for (const DistributionCase& c : BoltzmannCases()) cases.push_back(c);

@@ -162,6 +162,30 @@ inline long double ExactBoltzmann(const DistributionCase& c,
   return (1 - eta) * p + eta * PlackettLuceProbability(plackett_luce, action);
 }
 
+// The product of the weights of the members over the sum of the products of all
+// subsets. Every product is divided by the largest.
+inline long double ExactSubset(const DistributionCase& c,
+                               const Action& subset) {
+  const auto log_weight = [&c](const Action& members) {
+    long double sum = 0;
+    for (const int32_t i : members) {
+      sum += static_cast<long double>(c.inverse_temperature) *
+             static_cast<long double>(c.scores[i] - c.Threshold());
+    }
+    return sum;
+  };
+  const std::vector<Action> all = AllActions(c);
+  long double largest = -HUGE_VALL;
+  for (const Action& other : all) {
+    largest = std::max(largest, log_weight(other));
+  }
+  long double total = 0;
+  for (const Action& other : all) {
+    total += std::exp(log_weight(other) - largest);
+  }
+  return std::exp(log_weight(subset) - largest) / total;
+}
+
 // The probability by its definition, in long double, whose exponents hold
 // exp(±1e4) and whose rounding is 1/2000 of a double's.
 inline long double ExactProbability(const DistributionCase& c,
@@ -174,6 +198,8 @@ inline long double ExactProbability(const DistributionCase& c,
     p = ExactBoltzmann(c, action);
   } else if (c.sorted) {
     p = ExactSorted(c, action);
+  } else if (c.subset) {
+    p = ExactSubset(c, action);
   } else if (c.kind == ActionKind::kRank) {
     std::vector<double> logits = c.scores;
     for (double& logit : logits) logit *= c.inverse_temperature;

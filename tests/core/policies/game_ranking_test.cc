@@ -1,19 +1,18 @@
-// Rankings drawn by a game: each distribution against the enumeration of its
-// actions and against the game solved as the papers state it.
+// Rankings drawn by a game, against the game solved as the papers state it, and
+// as they are served: replayed bit for bit, and through a model's policy.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "core/base/random.h"
+#include "core/policies/distribution_factory.h"
 #include "core/policies/distributions/ranking_distribution.h"
+#include "core/policies/linear_policy.h"
+#include "tests/core/policies/distribution_case.h"
 #include "tests/core/policies/enumeration.h"
-#include "tests/core/policies/game_ranking_case.h"
-#include "tests/testing/chi_square.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -21,106 +20,30 @@ namespace {
 
 using model::v1::GameRanking;
 
-std::vector<Action> AllActions(const GameRankingCase& c) {
-  std::vector<Action> actions;
-  Action prefix;
-  AppendOrders(static_cast<int32_t>(c.scores.size()), c.top_k, &prefix,
-               &actions);
-  return actions;
+// Returns the discounts of the game for n ranks.
+std::vector<double> DiscountsOf(const GameRanking& game, size_t n) {
+  std::vector<double> discounts(n, 0);
+  for (size_t r = 0; r < n; ++r) {
+    if (game.cutoff() > 0 && r >= game.cutoff()) break;
+    discounts[r] = game.discount() == GameRanking::DCG
+                       ? 1 / std::log2(static_cast<double>(r) + 2)
+                       : 1. / game.cutoff();
+  }
+  return discounts;
 }
 
-// Up to 6 candidates, discounts of all and of some ranks, whole orders, and
-// prefixes shorter and longer than the discounts.
-std::vector<GameRankingCase> AllGameRankings() {
-  const std::map<std::string, std::vector<double>> all_scores = {
-      {"Spread", {0.3, -0.6, 0.8, 0.0, 1.1, -0.4}},
-      {"Near", {0.31, 0.3, 0.25, 0.4, 0.33}},
-      {"Ties", {1.0, 0.0, 1.0, 0.0, 1.0}},
-      {"AllEqual", {0.7, 0.7, 0.7, 0.7}},
-      {"One", {-3.0}},
-      {"Two", {0.5, 0.6}},
-      {"Extreme", {1e200, -1e200, 1e200, 0.1, 0.0}},
-  };
-  std::vector<GameRankingCase> cases;
-  for (const auto& [name, scores] : all_scores) {
-    for (const auto& [game_name, game] : std::map<std::string, GameRanking>{
-             {"Dcg", Game(GameRanking::DCG, 0)},
-             {"DcgAt2", Game(GameRanking::DCG, 2)},
-             {"PrecisionAt2", Game(GameRanking::PRECISION, 2)}}) {
-      for (const double epsilon : {0.0, 0.2, 1.0}) {
-        for (const uint32_t k : {1u, 3u, 6u}) {
-          GameRankingCase c;
-          c.scores = scores;
-          c.game = game;
-          if (k == 3) c.game.set_block_mixing(0);
-          c.top_k = std::min(k, static_cast<uint32_t>(scores.size()));
-          c.uniform_mixture = epsilon;
-          c.name = absl::StrCat(name, game_name, "Top", k, "Mixed",
-                                static_cast<int>(epsilon * 10));
-          cases.push_back(c);
-        }
-      }
-    }
-  }
-  const size_t num_plain = cases.size();
-  for (size_t i = 0; i < num_plain; ++i) {
-    GameRankingCase c = cases[i];
-    if (c.top_k == 1 || c.uniform_mixture == 1 || c.scores[0] == 1e200)
-      continue;
-    c.game.set_plackett_luce_mixture(0.3);
-    c.game.set_plackett_luce_scale(3);
-    c.name += "PlackettLuce";
-    cases.push_back(c);
-    c.game.set_plackett_luce_mixture(1);
-    c.name += "Only";
-    if (c.uniform_mixture == 0) cases.push_back(c);
-  }
-  return cases;
-}
-
-class GameRankingTest : public testing::TestWithParam<GameRankingCase> {};
-
-// Seeds are fixed. Of the 279 cases one would fail by chance for 1 set of seeds
-// in 36.
-TEST_P(GameRankingTest, DrawsEveryActionAsOftenAsItShould) {
-  constexpr uint64_t kDraws = 10000;
-  const GameRankingCase& c = GetParam();
-  const auto distribution = c.Distribution();
-  std::map<Action, size_t> index;
-  std::vector<double> log_propensities;
-  std::vector<double> probabilities;
-  for (const Action& action : AllActions(c)) {
-    index[action] = probabilities.size();
-    log_propensities.push_back(
-        distribution->LogPropensity(c.Candidates(), action));
-    EXPECT_LE(log_propensities.back(), 0);
-    probabilities.push_back(std::exp(log_propensities.back()));
-  }
-  EXPECT_NEAR(std::accumulate(probabilities.begin(), probabilities.end(), 0.0),
-              1, 1e-13);
-  std::vector<uint64_t> counts(probabilities.size());
-  DistributionScratch scratch;
-  ScoredCandidates candidates = c.Candidates();
-  candidates.scratch = &scratch;
-  Draw draw;
-  for (uint64_t seed = 0; seed < kDraws; ++seed) {
-    distribution->Sample(candidates, CounterRandom(SeedKey(seed)), &draw);
-    const size_t action = index.at(draw.action);
-    ++counts[action];
-    ASSERT_EQ(draw.log_propensity, log_propensities[action]);
-  }
-  EXPECT_GT(ChiSquarePValue(counts, probabilities), 1e-4);
-}
+class GameRankingTest : public testing::TestWithParam<DistributionCase> {};
 
 // The mixture's expected discounts are the projection of α s on the hull of D'
 // = (1-ε) D + ε mean(D): the game over all policies that explore as much.
 TEST_P(GameRankingTest, MixtureIsOptimalAmongThoseThatExploreAsMuch) {
-  GameRankingCase c = GetParam();
-  if (c.uniform_mixture == 1 || c.game.plackett_luce_mixture() > 0) return;
+  DistributionCase c = GetParam();
+  if (c.uniform_mixture == 1 || c.game_ranking->plackett_luce_mixture() > 0)
+    return;
   const size_t n = c.scores.size();
   c.top_k = static_cast<uint32_t>(n);
   const auto distribution = c.Distribution();
-  const std::vector<double> by_rank = c.Discounts(n);
+  const std::vector<double> by_rank = DiscountsOf(*c.game_ranking, n);
   std::vector<double> mean(n, 0);
   for (const Action& action : AllActions(c)) {
     const double p =
@@ -146,72 +69,19 @@ TEST_P(GameRankingTest, MixtureIsOptimalAmongThoseThatExploreAsMuch) {
   }
 }
 
-TEST_P(GameRankingTest, ConditionalsAreRatiosOfPrefixes) {
-  const GameRankingCase& c = GetParam();
-  const auto distribution = c.Distribution();
-  std::vector<double> conditionals;
-  for (const Action& action : AllActions(c)) {
-    const double log_p = distribution->LogPropensity(c.Candidates(), action);
-    distribution->ConditionalLogPropensities(c.Candidates(), action,
-                                             &conditionals);
-    ASSERT_EQ(conditionals.size(), action.size());
-    double sum = 0;
-    for (size_t r = 0; r < action.size(); ++r) {
-      EXPECT_LE(conditionals[r], 0);
-      sum += conditionals[r];
-      ScoredCandidates prefix = c.Candidates();
-      prefix.top_k = static_cast<uint32_t>(r + 1);
-      const double shorter =
-          distribution->LogPropensity(prefix, std::span(action).first(r + 1));
-      if (std::isfinite(shorter)) {
-        ASSERT_NEAR(sum, shorter, 1e-13 * (1 - shorter));
-      } else {
-        ASSERT_EQ(sum, shorter);
-      }
-    }
-    EXPECT_TRUE(sum == log_p || std::abs(sum - log_p) < 1e-13 * (1 - log_p));
-  }
-}
-
-TEST_P(GameRankingTest, FirstProbabilitiesAreMarginals) {
-  const GameRankingCase& c = GetParam();
-  const auto distribution = c.Distribution();
-  std::vector<double> marginals(c.scores.size());
-  for (const Action& action : AllActions(c)) {
-    marginals[action[0]] +=
-        std::exp(distribution->LogPropensity(c.Candidates(), action));
-  }
-  std::vector<double> probabilities(c.scores.size());
-  EXPECT_EQ(distribution->FirstProbabilities(c.Candidates(), probabilities), 0);
-  for (size_t i = 0; i < marginals.size(); ++i) {
-    EXPECT_NEAR(probabilities[i], marginals[i], 1e-13) << i;
-  }
-}
-
-TEST_P(GameRankingTest, ModeIsMostProbable) {
-  const GameRankingCase& c = GetParam();
-  const auto distribution = c.Distribution();
-  const Action mode = distribution->Mode(c.Candidates());
-  const double log_p = distribution->LogPropensity(c.Candidates(), mode);
-  for (const Action& action : AllActions(c)) {
-    EXPECT_LE(distribution->LogPropensity(c.Candidates(), action),
-              log_p + 1e-13);
-  }
-}
-
 // (1-ε) ((1-η) game + η Plackett-Luce) + ε uniform, computed from its three
 // parts.
 TEST_P(GameRankingTest, PartsAddUpToTheMixture) {
-  const GameRankingCase& c = GetParam();
-  const double eta = c.game.plackett_luce_mixture();
+  const DistributionCase& c = GetParam();
+  const double eta = c.game_ranking->plackett_luce_mixture();
   if (eta == 0) return;
-  GameRankingCase pure = c;
+  DistributionCase pure = c;
   // The game of ψ / (1-ε).
   pure.inverse_temperature /= 1 - c.uniform_mixture;
   pure.uniform_mixture = 0;
-  pure.game.set_plackett_luce_mixture(0);
+  pure.game_ranking->set_plackett_luce_mixture(0);
   const RankingDistribution plackett_luce(
-      c.inverse_temperature * c.game.plackett_luce_scale(), 0);
+      c.inverse_temperature * c.game_ranking->plackett_luce_scale(), 0);
   const auto distribution = c.Distribution();
   const std::vector<Action> actions = AllActions(c);
   const double uniform = 1 / static_cast<double>(actions.size());
@@ -227,25 +97,22 @@ TEST_P(GameRankingTest, PartsAddUpToTheMixture) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, GameRankingTest, testing::ValuesIn(AllGameRankings()),
-    [](const testing::TestParamInfo<GameRankingCase>& test) {
-      return test.param.name;
-    });
+INSTANTIATE_TEST_SUITE_P(All, GameRankingTest,
+                         testing::ValuesIn(GameRankingCases()), CaseName);
 
 // Random scores, for which a prefix of the most probable order might not be the
 // most probable prefix.
 TEST(GameRankingModeTest, IsMostProbableForRandomScores) {
   RandomSequence random(SeedKey(2));
   for (int round = 0; round < 1000; ++round) {
-    GameRankingCase c;
+    DistributionCase c = GameRankingCase({}, {}, 1);
     c.scores.resize(2 + random.Below(4));
     for (double& score : c.scores) score = random.Uniform();
     c.top_k = static_cast<uint32_t>(1 + random.Below(c.scores.size()));
-    c.game =
+    c.game_ranking =
         Game(random.Below(3) == 0 ? GameRanking::PRECISION : GameRanking::DCG,
              static_cast<uint32_t>(1 + random.Below(5)));
-    c.game.set_block_mixing(0);
+    c.game_ranking->set_block_mixing(0);
     c.inverse_temperature = 0.1 + random.Uniform();
     const auto distribution = c.Distribution();
     const double log_p = distribution->LogPropensity(
@@ -254,6 +121,157 @@ TEST(GameRankingModeTest, IsMostProbableForRandomScores) {
       ASSERT_LE(distribution->LogPropensity(c.Candidates(), action),
                 log_p + 1e-13);
     }
+  }
+}
+
+// Serving and verification are different processes with other buffers.
+TEST(GameRankingLargeTest, LargeRankingsReplayBitForBit) {
+  for (const size_t n : {1000u, 3000u}) {
+    std::vector<double> scores(n);
+    RandomSequence random(SeedKey(3));
+    for (double& score : scores) score = random.Uniform();
+    for (const uint32_t top_k : {1u, 10u, 1000u}) {
+      for (const uint32_t cutoff : {0u, 10u}) {
+        for (const double epsilon : {0.0, 0.1}) {
+          const DistributionCase c = GameRankingCase(
+              scores, Game(GameRanking::DCG, cutoff), top_k, epsilon);
+          DistributionScratch scratch;
+          ScoredCandidates candidates = c.Candidates();
+          candidates.scratch = &scratch;
+          const auto distribution = c.Distribution();
+          for (uint64_t seed = 0; seed < 20; ++seed) {
+            Draw draw;
+            distribution->Sample(candidates, CounterRandom(SeedKey(seed)),
+                                 &draw);
+            ASSERT_TRUE(std::isfinite(draw.log_propensity));
+            ASSERT_EQ(
+                c.Distribution()->LogPropensity(c.Candidates(), draw.action),
+                draw.log_propensity);
+            const double sum =
+                std::accumulate(draw.conditional_log_propensities.begin(),
+                                draw.conditional_log_propensities.end(), 0.0);
+            ASSERT_NEAR(sum, draw.log_propensity,
+                        1e-11 * std::max(1.0, std::abs(sum)));
+          }
+        }
+      }
+    }
+  }
+}
+
+// For any scores, what is drawn is possible and replays.
+TEST(GameRankingLargeTest, DrawsFromScoresOfAnySize) {
+  RandomSequence random(SeedKey(8));
+  DistributionScratch scratch;
+  Draw draw;
+  for (int round = 0; round < 600; ++round) {
+    DistributionCase c = GameRankingCase({}, {}, 1);
+    c.scores.resize(1 + random.Below(round % 10 == 0 ? 2000 : 30));
+    const double scale = std::pow(10.0, 500 * random.Uniform() - 280);
+    const double offset = random.Below(3) == 0 ? 1e3 * scale : 0;
+    for (double& score : c.scores) {
+      score = offset + scale * (random.Below(2) == 0
+                                    ? static_cast<double>(random.Below(5))
+                                    : random.Normal());
+    }
+    c.top_k = static_cast<uint32_t>(1 + random.Below(c.scores.size()));
+    c.game_ranking =
+        Game(random.Below(2) == 0 ? GameRanking::DCG : GameRanking::PRECISION,
+             static_cast<uint32_t>(1 + random.Below(40)));
+    c.game_ranking->set_block_mixing(0.25 *
+                                     static_cast<double>(random.Below(5)));
+    ScoredCandidates candidates = c.Candidates();
+    candidates.scratch = &scratch;
+    const auto distribution = c.Distribution();
+    for (uint64_t seed = 0; seed < 5; ++seed) {
+      distribution->Sample(candidates, CounterRandom(SeedKey(seed)), &draw);
+      ASSERT_TRUE(std::isfinite(draw.log_propensity));
+      ASSERT_EQ(distribution->LogPropensity(c.Candidates(), draw.action),
+                draw.log_propensity);
+    }
+  }
+}
+
+// The reported value is that of the game with the mixture in its discounts, as
+// its solver computes it; Plackett-Luce lowers the guarantee.
+TEST(GameRankingLargeTest, SaysWhatItGuarantees) {
+  for (const double epsilon : {0.0, 0.2}) {
+    DistributionCase c =
+        GameRankingCase({0.31, 0.3, 0.25, 1.4, 0.33, -0.5, 0.3, 0.9},
+                        Game(GameRanking::DCG, 5), 3, epsilon);
+    ScoredCandidates candidates = c.Candidates();
+    Draw draw;
+    c.Distribution()->Sample(candidates, CounterRandom(SeedKey(1)), &draw);
+    EXPECT_FALSE(draw.game.has_value());
+    candidates.game.return_bounds = true;
+    c.Distribution()->Sample(candidates, CounterRandom(SeedKey(1)), &draw);
+    RankingGame game;
+    RankingEquilibrium equilibrium;
+    ASSERT_OK_AND_ASSIGN(
+        const Discounts mixed,
+        Discounts::Dcg(5).MixedWithUniform(epsilon, c.scores.size()));
+    ASSERT_OK(game.Solve(c.scores, mixed, {}, &equilibrium));
+    ASSERT_TRUE(draw.game.has_value());
+    EXPECT_NEAR(draw.game->lower, equilibrium.value, 1e-12);
+    EXPECT_NEAR(draw.game->upper, equilibrium.value, 1e-12);
+    c.game_ranking->set_plackett_luce_mixture(0.1);
+    c.Distribution()->Sample(candidates, CounterRandom(SeedKey(1)), &draw);
+    EXPECT_LT(draw.game->lower, equilibrium.value);
+    EXPECT_NEAR(draw.game->upper, equilibrium.value, 1e-12);
+  }
+}
+
+TEST(GameRankingLargeTest, PotentialsOutOfRangeMakeEveryOrderImpossible) {
+  for (const double score : {1e301, 1e10}) {
+    // 1e10: too large for the noise of Plackett-Luce.
+    const double mixture = score == 1e10 ? 0.1 : 0;
+    DistributionCase c =
+        GameRankingCase({score, 0}, Game(GameRanking::DCG, 0), 2, mixture);
+    c.game_ranking->set_plackett_luce_mixture(mixture);
+    Draw draw;
+    c.Distribution()->Sample(c.Candidates(), CounterRandom(SeedKey(1)), &draw);
+    EXPECT_EQ(draw.log_propensity, -HUGE_VAL);
+    EXPECT_EQ(draw.action.size(), 2u);
+    EXPECT_EQ(c.Distribution()->LogPropensity(c.Candidates(), draw.action),
+              -HUGE_VAL);
+  }
+}
+
+// The scores are the features. A mask leaves the game of the other candidates;
+// candidates in another order are ranked as before.
+TEST(GameRankingPolicyTest, MasksAndOrderOfCandidatesDoNotMatter) {
+  ASSERT_OK_AND_ASSIGN(
+      const LinearPolicy policy,
+      LinearPolicy::Create(
+          GameRankingCase({}, Game(GameRanking::DCG, 0), 3, 0.1).Policy(),
+          {1}));
+  const std::vector<float> features = {0.3f, 0.9f, 0.1f, 0.35f, 0.7f};
+  const std::vector<float> reversed(features.rbegin(), features.rend());
+  const bool eligible[] = {true, false, true, true, true};
+  const bool eligible_reversed[] = {true, true, true, false, true};
+  const std::vector<float> left = {0.3f, 0.1f, 0.35f, 0.7f};
+  const int32_t documents[] = {0, 2, 3, 4};
+  PolicyWorkspace workspace;
+  Draw draw;
+  Draw other;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const PolicyQuery query = {Candidates::DenseUnchecked(features, 1),
+                               eligible, 3};
+    policy.Decide(query, SeedKey(seed), &workspace, &draw);
+    EXPECT_EQ(policy.LogPropensity(query, draw.action, &workspace),
+              draw.log_propensity);
+    policy.Decide({Candidates::DenseUnchecked(left, 1), {}, 3}, SeedKey(seed),
+                  &workspace, &other);
+    EXPECT_EQ(other.log_propensity, draw.log_propensity);
+    for (size_t r = 0; r < 3; ++r) {
+      EXPECT_EQ(documents[other.action[r]], draw.action[r]);
+    }
+    const PolicyQuery turned = {Candidates::DenseUnchecked(reversed, 1),
+                                eligible_reversed, 3};
+    Action action = draw.action;
+    for (int32_t& document : action) document = 4 - document;
+    EXPECT_EQ(policy.LogPropensity(turned, action, &workspace),
+              draw.log_propensity);
   }
 }
 

@@ -8,13 +8,11 @@
 #include "core/policies/distribution_factory.h"
 #include "tests/core/policies/enumeration.h"
 #include "tests/testing/chi_square.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using absl::StatusCode::kInvalidArgument;
-using ::testing::HasSubstr;
 
 constexpr uint32_t kFeatures = 3;
 
@@ -254,19 +252,17 @@ TEST(LinearPolicyTest, GradientAgreesWithCentralDifferences) {
 TEST(LinearPolicyTest, CreateNamesWhatIsWrong) {
   const model::v1::Policy policy = MakePolicy(ActionKind::kRank);
   EXPECT_THAT(LinearPolicy::Create(policy, {}),
-              StatusIs(kInvalidArgument, HasSubstr("weights has 0 values")));
+              IsInvalidArgument("weights has 0 values"));
   EXPECT_THAT(LinearPolicy::Create(policy, {1, std::nan("")}),
-              StatusIs(kInvalidArgument, HasSubstr("weights[1] is nan")));
+              IsInvalidArgument("weights[1] is nan"));
   EXPECT_THAT(LinearPolicy::Create(policy, {HUGE_VAL}),
-              StatusIs(kInvalidArgument, HasSubstr("weights[0] is inf")));
-  EXPECT_THAT(
-      LinearPolicy::Create(policy, {1, -1.01e100}),
-      StatusIs(kInvalidArgument, HasSubstr("weights[1] is -1.01e+100, must be "
-                                           "in [-1e+100, 1e+100]")));
+              IsInvalidArgument("weights[0] is inf"));
+  EXPECT_THAT(LinearPolicy::Create(policy, {1, -1.01e100}),
+              IsInvalidArgument("weights[1] is -1.01e+100, must be "
+                                "in [-1e+100, 1e+100]"));
   EXPECT_OK(LinearPolicy::Create(policy, {1e100, -1e100}).status());
-  EXPECT_THAT(
-      LinearPolicy::Create(model::v1::Policy(), {1}),
-      StatusIs(kInvalidArgument, HasSubstr("inverse_temperature is 0")));
+  EXPECT_THAT(LinearPolicy::Create(model::v1::Policy(), {1}),
+              IsInvalidArgument("inverse_temperature is 0"));
 }
 
 // The largest permitted numbers give finite answers, or none.

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/scoring/random_trees.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -172,8 +173,7 @@ TEST(ModelFeaturesTest, RefusesAnotherKindOfQuery) {
   query.columns = &columns;
   EXPECT_EQ(query.num_candidates(), 1u);
   EXPECT_THAT(plain.Compute(query, {}, &scratch),
-              StatusIs(StatusCode::kInvalidArgument,
-                       HasSubstr("the model has no schema")));
+              IsInvalidArgument("the model has no schema"));
 }
 
 TEST(ModelFeaturesTest, RefusesWhatDoesNotFit) {

@@ -8,13 +8,11 @@
 #include "core/data/action.h"
 #include "core/simulation/user_model.h"
 #include "io/datasets/letor.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 double Score(const LabelledQuery& query, size_t document_index,
              const std::vector<double>& weights) {
@@ -109,9 +107,7 @@ TEST(WorldTest, RefusesAnEmptyRangeOfCandidates) {
   options.set_min_candidates(9);
   options.set_max_candidates(8);
   EXPECT_THAT(MakeWorld(options),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("min_candidates is 9"),
-                             HasSubstr("max_candidates = 8"))));
+              IsInvalidArgument("min_candidates is 9", "max_candidates = 8"));
 }
 
 TEST(WorldTest, HiddenWeightsAreAUnitVectorWithUselessFeatures) {

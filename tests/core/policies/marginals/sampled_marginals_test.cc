@@ -7,12 +7,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/policies/marginals/order_marginals.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using testing::HasSubstr;
 
 std::vector<DistributionCase> RankingCases() {
   std::vector<DistributionCase> cases;
@@ -120,12 +119,10 @@ TEST(SampleMarginalsTest, NamesWhatIsWrong) {
   DistributionCase c = SpreadCase();
   EXPECT_THAT(
       SampleMarginals(*c.Distribution(), c.Candidates(), {.num_draws = 1}),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("num_draws is 1, must be at least 2")));
+      IsInvalidArgument("num_draws is 1, must be at least 2"));
   c.scores[2] = 1e12;
   EXPECT_THAT(SampleMarginals(*c.Distribution(), c.Candidates(), {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("cannot draw")));
+              IsFailedPrecondition("cannot draw"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A thread that has ranked a list of some length by rank factors, or by score
-// with swaps, allocates nothing for the next ones.
+// A thread that has ranked a list of some length allocates nothing for the next
+// ones.
 #include <cmath>
 
 #include "core/base/random.h"
@@ -10,6 +10,7 @@ namespace sortition {
 namespace {
 
 void ExpectNoAllocations(DistributionCase c) {
+  c.uniform_mixture = 0.1;
   const auto distribution = c.Distribution();
   DistributionScratch scratch;
   Draw draw;
@@ -36,20 +37,16 @@ void ExpectNoAllocations(DistributionCase c) {
   EXPECT_TRUE(std::isfinite(sum));
 }
 
-TEST(ExplorationAllocationTest, WarmRankingsAllocateNothing) {
+TEST(RankingAllocationTest, WarmRankingsAllocateNothing) {
   for (const size_t n : {size_t{10}, size_t{200}}) {
-    DistributionCase c;
-    c.kind = ActionKind::kRank;
-    c.scores.resize(n);
-    c.top_k = n == 10 ? 10 : 50;
-    c.uniform_mixture = 0.1;
-    c.rank_factors = {3, 2, 0.5};
-    ExpectNoAllocations(c);
-    c.rank_factors.clear();
-    c.sorted.emplace().set_swap_probability(0.4);
-    c.sorted->set_shuffle_probability(0.3);
-    c.sorted->set_shuffle_ranks(5);
-    ExpectNoAllocations(c);
+    const std::vector<double> scores(n);
+    const uint32_t top_k = n == 10 ? 10 : 50;
+    ExpectNoAllocations(Factored({3, 2, 0.5}, scores, top_k));
+    ExpectNoAllocations(Sorted(0.4, scores, top_k, 0.3, 5));
+    // Whether lists fit into the head or are longer.
+    DistributionCase boltzmann = BoltzmannCase("", scores, top_k, 8);
+    boltzmann.boltzmann->set_plackett_luce_mixture(0.3);
+    ExpectNoAllocations(boltzmann);
   }
 }
 
