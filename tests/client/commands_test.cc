@@ -1,13 +1,10 @@
-#include "client/commands.h"
-
 #include <fstream>
-#include <sstream>
 
 #include "absl/strings/str_split.h"
 #include "client/commands/decide_input.h"
-#include "process/command.h"
+#include "tests/client/command_run.h"
 #include "tests/client/rpc/fake_server.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
@@ -16,20 +13,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-struct CommandRun {
-  int exit_code;
-  std::string out;
-  std::string error;
-};
-
-CommandRun Sortition(const std::vector<std::string>& arguments) {
-  std::ostringstream out;
-  std::ostringstream error;
-  CommandOutput output{out, error};
-  const int exit_code = RunCommand(SortitionProgram(), arguments, &output);
-  return {exit_code, out.str(), error.str()};
-}
-
 std::string FileWith(const std::string& name, const std::string& text) {
   static const TempDir kDir;
   std::string path = kDir / name;
@@ -37,37 +20,55 @@ std::string FileWith(const std::string& name, const std::string& text) {
   return path;
 }
 
-TEST(CommandTest, HelpListsEveryCommand) {
+// The flags that a command needs for the server of the fixture, and others.
+class CommandTest : public testing::Test {
+ protected:
+  CommandRun Run(std::vector<std::string> arguments,
+                 const std::string& file = "") {
+    arguments.push_back("--server=" + server_.address());
+    if (!file.empty()) arguments.push_back("--features=" + file);
+    return Sortition(arguments);
+  }
+  // The same for a command that succeeds. Returns its output.
+  std::string Out(const std::vector<std::string>& arguments,
+                  const std::string& file = "") {
+    const CommandRun run = Run(arguments, file);
+    EXPECT_EQ(run.exit_code, 0) << run.error;
+    return run.out;
+  }
+
+  FakeServer server_;
+};
+
+TEST(CommandLineTest, HelpListsEveryCommand) {
   for (const auto& arguments :
        std::vector<std::vector<std::string>>{{"--help"}, {"help"}, {"-h"}}) {
     const CommandRun run = Sortition(arguments);
     EXPECT_EQ(run.exit_code, 0);
     for (const Command& command : AllCommands()) {
-      EXPECT_THAT(run.out, HasSubstr("\n  " + command.name));
-      EXPECT_THAT(run.out, HasSubstr(command.summary));
+      EXPECT_THAT(run.out, HasTexts("\n  " + command.name, command.summary));
     }
   }
 }
 
-TEST(CommandTest, HelpOfAGroupListsTheGroup) {
+TEST(CommandLineTest, HelpOfAGroupListsTheGroup) {
   const CommandRun run = Sortition({"log", "--help"});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_THAT(run.out, HasSubstr("log verify"));
   EXPECT_THAT(run.out, Not(HasSubstr("simulate")));
 }
 
-TEST(CommandTest, EveryCommandExplainsItsFlags) {
+TEST(CommandLineTest, EveryCommandExplainsItsFlags) {
   for (const Command& command : AllCommands()) {
     std::vector<std::string> words = absl::StrSplit(command.name, ' ');
     words.push_back("--help");
     const CommandRun run = Sortition(words);
     EXPECT_EQ(run.exit_code, 0);
-    EXPECT_THAT(run.out, HasSubstr("usage: sortition " + command.name));
-    EXPECT_THAT(run.out, HasSubstr("--"));
+    EXPECT_THAT(run.out, HasTexts("usage: sortition " + command.name, "--"));
   }
 }
 
-TEST(CommandTest, WrongCallsExitWithTwo) {
+TEST(CommandLineTest, WrongCallsExitWithTwo) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "usage"},
       {{"selcet"}, "unknown command \"selcet\""},
@@ -106,16 +107,15 @@ TEST(CommandTest, WrongCallsExitWithTwo) {
   }
 }
 
-TEST(CommandTest, FailuresExitWithOneAndNameTheServer) {
+TEST(CommandLineTest, FailuresExitWithOneAndNameTheServer) {
   const CommandRun run =
       Sortition({"models", "list", "--server=127.0.0.1:1", "--max_attempts=1",
                  "--deadline_seconds=5"});
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.error,
-              AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("127.0.0.1:1")));
+  EXPECT_THAT(run.error, HasTexts("UNAVAILABLE", "127.0.0.1:1"));
 }
 
-TEST(CommandTest, AttributesAreNamesAndValues) {
+TEST(CommandLineTest, AttributesAreNamesAndValues) {
   const CommandRun run =
       Sortition({"rank", "--features=" + FileWith("one", "1 1:0.5\n"),
                  "--attributes=device"});
@@ -123,15 +123,13 @@ TEST(CommandTest, AttributesAreNamesAndValues) {
   EXPECT_THAT(run.error, HasSubstr("'device': must be name=value"));
 }
 
-TEST(CommandTest, RankSendsLetorLinesAndPrintsTheOrder) {
-  FakeServer server;
+TEST_F(CommandTest, RankSendsLetorLinesAndPrintsTheOrder) {
   const std::string file = FileWith("letor", "1 1:0.5 2:0.25\n0 2:2 # b\n");
-  const CommandRun run = Sortition(
-      {"rank", "--server", server.address(), "--features=" + file,
-       "--decision_id=d1", "--unit_id=u1", "--attributes=device=phone",
-       "--attributes=q=a=b", "--top_k=1", "--scores", "--version=4"});
-  ASSERT_EQ(run.exit_code, 0) << run.error;
-  const auto decisions = server.decisions();
+  const std::string out = Out(
+      {"rank", "--decision_id=d1", "--unit_id=u1", "--attributes=device=phone",
+       "--attributes=q=a=b", "--top_k=1", "--scores", "--version=4"},
+      file);
+  const auto decisions = server_.decisions();
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].decision_id(), "d1");
   EXPECT_EQ(decisions[0].unit_id(), "u1");
@@ -141,178 +139,130 @@ TEST(CommandTest, RankSendsLetorLinesAndPrintsTheOrder) {
   EXPECT_TRUE(decisions[0].return_scores());
   EXPECT_EQ(decisions[0].candidates().num_features(), 2u);
   EXPECT_THAT(decisions[0].candidates().dense().values(),
-              testing::ElementsAre(0.5f, 0.25f, 0.0f, 2.0f));
-  EXPECT_THAT(run.out, HasSubstr("decision    d1\n"));
+              ElementsAre(0.5f, 0.25f, 0.0f, 2.0f));
   // exp(-0.5) is the propensity of the decision and of its only rank.
-  EXPECT_THAT(run.out, HasSubstr("propensity  0.606531"));
-  EXPECT_THAT(run.out, HasSubstr("\n   0          0         0.606531\n"));
+  EXPECT_THAT(out, HasTexts("decision    d1\n", "propensity  0.606531",
+                            "\n   0          0         0.606531\n"));
 }
 
-TEST(CommandTest, LabelsAndBaselinesAreSent) {
-  FakeServer server;
+TEST_F(CommandTest, LabelsAndBaselinesAreSent) {
   const std::string file = FileWith("label", "1 1:0.5 2:0.25\n0 2:2\n");
-  const auto run = [&](const std::string& command,
-                       std::vector<std::string> flags) {
-    flags.insert(flags.begin(),
-                 {command, "--server", server.address(), "--features=" + file});
-    return Sortition(flags);
-  };
-  ASSERT_EQ(
-      run("rank", {"--label=canary", "--baseline=1", "--baseline=0"}).exit_code,
-      0);
-  EXPECT_EQ(server.decisions().back().label(), "canary");
-  EXPECT_THAT(server.decisions().back().baseline().action(),
-              testing::ElementsAre(1, 0));
-  ASSERT_EQ(run("select", {"--baseline=-1"}).exit_code, 0);
-  EXPECT_TRUE(server.decisions().back().baseline().abstain());
-  EXPECT_EQ(server.decisions().back().baseline().action_size(), 0);
-  ASSERT_EQ(run("select", {}).exit_code, 0);
-  EXPECT_FALSE(server.decisions().back().has_baseline());
-  const CommandRun wrong = run("rank", {"--baseline=1", "--baseline=-1"});
+  Out({"rank", "--label=canary", "--baseline=1", "--baseline=0"}, file);
+  EXPECT_EQ(server_.decisions().back().label(), "canary");
+  EXPECT_THAT(server_.decisions().back().baseline().action(),
+              ElementsAre(1, 0));
+  Out({"select", "--baseline=-1"}, file);
+  EXPECT_TRUE(server_.decisions().back().baseline().abstain());
+  EXPECT_EQ(server_.decisions().back().baseline().action_size(), 0);
+  Out({"select"}, file);
+  EXPECT_FALSE(server_.decisions().back().has_baseline());
+  const CommandRun wrong = Run({"rank", "--baseline=1", "--baseline=-1"}, file);
   EXPECT_EQ(wrong.exit_code, 1);
   EXPECT_THAT(wrong.error, HasSubstr("baseline = -1: must be"));
 }
 
-TEST(CommandTest, SelectReadsJsonAndFlagsWin) {
-  FakeServer server;
+TEST_F(CommandTest, SelectReadsJsonAndFlagsWin) {
   const std::string file = FileWith("json", R"( {"context": {
       "decision_id": "from-json", "model": "m",
       "candidates": {"num_features": 1, "ids": ["x"],
                      "dense": {"values": [3]}}}})");
-  CommandRun run = Sortition({"select", "--server=" + server.address(),
-                              "--features=" + file, "--decision_id=from-flag"});
-  ASSERT_EQ(run.exit_code, 0) << run.error;
-  EXPECT_THAT(run.out, HasSubstr("selected    0 (x)"));
-  EXPECT_EQ(server.decisions()[0].decision_id(), "from-flag");
-  EXPECT_EQ(server.decisions()[0].model(), "m");
-  server.abstain = true;
-  run = Sortition({"select", "--server=" + server.address(),
-                   "--features=" + file, "--output=json"});
-  EXPECT_THAT(run.out, AllOf(HasSubstr("\"decision_id\":\"from-json\""),
-                             Not(HasSubstr("selected"))));
+  EXPECT_THAT(Out({"select", "--decision_id=from-flag"}, file),
+              HasSubstr("selected    0 (x)"));
+  EXPECT_EQ(server_.decisions()[0].decision_id(), "from-flag");
+  EXPECT_EQ(server_.decisions()[0].model(), "m");
+  server_.abstain = true;
+  EXPECT_THAT(Out({"select", "--output=json"}, file),
+              AllOf(HasSubstr("\"decision_id\":\"from-json\""),
+                    Not(HasSubstr("selected"))));
 }
 
-TEST(CommandTest, LabelPrintsTheSubsetAndTheGame) {
-  FakeServer server;
+TEST_F(CommandTest, LabelPrintsTheSubsetAndTheGame) {
   const std::string file = FileWith("letor", "0 1:1\n0 1:2\n0 1:3\n");
-  CommandRun run =
-      Sortition({"label", "--server=" + server.address(), "--features=" + file,
-                 "--k=2", "--return_game", "--probabilities"});
-  ASSERT_EQ(run.exit_code, 0) << run.error;
-  EXPECT_EQ(server.sizes(), std::vector<uint32_t>{2});
-  EXPECT_THAT(run.out, HasSubstr("game        [0.25, 0.5] after 3 rounds\n"));
-  EXPECT_THAT(run.out,
-              HasSubstr("\n        0      yes                   0.75\n"));
-  EXPECT_THAT(run.out,
-              HasSubstr("\n        2                            0.75\n"));
-  run = Sortition({"label", "--server=" + server.address(),
-                   "--features=" + file, "--output=json"});
-  EXPECT_THAT(run.out, HasSubstr("\"chosen\":[0,1,2]"));
-  server.abstain = true;
-  run = Sortition(
-      {"label", "--server=" + server.address(), "--features=" + file});
-  EXPECT_THAT(run.out, HasSubstr("chosen      none\n"));
-  EXPECT_THAT(run.out, Not(HasSubstr("candidate")));
+  EXPECT_THAT(Out({"label", "--k=2", "--return_game", "--probabilities"}, file),
+              HasTexts("game        [0.25, 0.5] after 3 rounds\n",
+                       "\n        0      yes                   0.75\n",
+                       "\n        2                            0.75\n"));
+  EXPECT_EQ(server_.sizes(), std::vector<uint32_t>{2});
+  EXPECT_THAT(Out({"label", "--output=json"}, file),
+              HasSubstr("\"chosen\":[0,1,2]"));
+  server_.abstain = true;
+  EXPECT_THAT(Out({"label"}, file), AllOf(HasSubstr("chosen      none\n"),
+                                          Not(HasSubstr("candidate"))));
 }
 
-TEST(CommandTest, AggregateReadsATableAndPrintsOrderPairsAndSources) {
-  FakeServer server;
+TEST_F(CommandTest, AggregateReadsATableAndPrintsOrderPairsAndSources) {
   const std::string file =
       FileWith("lists.csv", "id,bm25,neural\na,1,2\nb,3,4\nc,5,6\n");
-  CommandRun run = Sortition(
-      {"aggregate", "--server=" + server.address(), "--lists=" + file,
-       "--scale=rank", "--weights=1,3", "--concentration=2", "--top_k=3"});
-  ASSERT_EQ(run.exit_code, 0) << run.error;
-  ASSERT_EQ(server.aggregates().size(), 1u);
-  const v1::AggregateRequest request = server.aggregates()[0];
+  std::string out = Out({"aggregate", "--lists=" + file, "--scale=rank",
+                         "--weights=1,3", "--concentration=2", "--top_k=3"});
+  ASSERT_EQ(server_.aggregates().size(), 1u);
+  const v1::AggregateRequest request = server_.aggregates()[0];
   EXPECT_EQ(request.context().candidates().num_features(), 2u);
   EXPECT_THAT(request.context().candidates().dense().values(),
-              testing::ElementsAre(1, 2, 3, 4, 5, 6));
+              ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_EQ(request.aggregation().scale(), v1::Aggregation::RANK);
-  EXPECT_THAT(request.aggregation().weights(), testing::ElementsAre(1, 3));
+  EXPECT_THAT(request.aggregation().weights(), ElementsAre(1, 3));
   EXPECT_EQ(request.concentration(), 2);
   EXPECT_EQ(request.bootstrap_samples(), 1000u);
-  EXPECT_THAT(run.out, HasSubstr("\n   0          2  c "));
-  EXPECT_THAT(run.out, HasSubstr("0.875"));
-  EXPECT_THAT(run.out, HasSubstr("neural       0.125"));
+  EXPECT_THAT(out,
+              HasTexts("\n   0          2  c ", "0.875", "neural       0.125"));
   // Flags override the JSON only where they are given.
   const std::string json =
       FileWith("lists.json",
                "{\"context\":{\"candidates\":{\"num_features\":1,\"dense\":{"
                "\"values\":[1,2]}}},\"divergence\":\"ALL_PAIRS\"}");
-  run = Sortition({"aggregate", "--server=" + server.address(),
-                   "--lists=" + json, "--scale=none", "--output=json"});
-  ASSERT_EQ(run.exit_code, 0) << run.error;
-  EXPECT_EQ(server.aggregates()[1].divergence(),
+  out = Out({"aggregate", "--lists=" + json, "--scale=none", "--output=json"});
+  EXPECT_EQ(server_.aggregates()[1].divergence(),
             v1::AggregateRequest::ALL_PAIRS);
-  EXPECT_EQ(server.aggregates()[1].aggregation().scale(),
+  EXPECT_EQ(server_.aggregates()[1].aggregation().scale(),
             v1::Aggregation::NONE);
-  EXPECT_EQ(server.aggregates()[1].bootstrap_samples(), 0u);
-  EXPECT_THAT(run.out, HasSubstr("\"order\":[1,0]"));
-  run = Sortition({"aggregate", "--lists=" + file, "--scale=log"});
+  EXPECT_EQ(server_.aggregates()[1].bootstrap_samples(), 0u);
+  EXPECT_THAT(out, HasSubstr("\"order\":[1,0]"));
+  const CommandRun run = Run({"aggregate", "--lists=" + file, "--scale=log"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.error, HasSubstr("scale"));
 }
 
-TEST(CommandTest, BadInputNamesWhatIsWrong) {
-  CommandRun run = Sortition({"select", "--features=/nowhere/at/all"});
-  EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.error, HasSubstr("/nowhere/at/all"));
-  run =
-      Sortition({"select", "--features=" +
-                               FileWith("two", "0 qid:1 1:1\n0 qid:2 1:1\n")});
-  EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.error, HasSubstr("2 queries"));
-  run =
-      Sortition({"select", "--features=" + FileWith("bad", "{\"contxt\":1}")});
-  EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.error, HasSubstr("contxt"));
+TEST(CommandLineTest, BadInputNamesWhatIsWrong) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"/nowhere/at/all", "/nowhere/at/all"},
+      {FileWith("two", "0 qid:1 1:1\n0 qid:2 1:1\n"), "2 queries"},
+      {FileWith("bad", "{\"contxt\":1}"), "contxt"}};
+  for (const auto& [file, message] : cases) {
+    const CommandRun run = Sortition({"select", "--features=" + file});
+    EXPECT_EQ(run.exit_code, 1);
+    EXPECT_THAT(run.error, HasSubstr(message));
+  }
 }
 
-TEST(CommandTest, ShownAndFeedbackAreReported) {
-  FakeServer server;
-  ASSERT_EQ(Sortition({"shown", "--server=" + server.address(),
-                       "--decision_id=d", "--shown=2,0"})
-                .exit_code,
-            0);
-  ASSERT_EQ(server.shown().size(), 1u);
-  EXPECT_THAT(server.shown()[0].shown(), testing::ElementsAre(2, 0));
-  EXPECT_EQ(server.shown()[0].first_rank(), 0u);
-  EXPECT_FALSE(server.shown()[0].has_seen_ranks());
-  ASSERT_EQ(
-      Sortition({"shown", "--server=" + server.address(), "--decision_id=d",
-                 "--shown=5,3", "--first_rank=10", "--seen_ranks=11"})
-          .exit_code,
-      0);
-  ASSERT_EQ(Sortition({"shown", "--server=" + server.address(),
-                       "--decision_id=d", "--seen_ranks=12"})
-                .exit_code,
-            0);
-  ASSERT_EQ(server.shown().size(), 3u);
-  EXPECT_THAT(server.shown()[1].shown(), testing::ElementsAre(5, 3));
-  EXPECT_EQ(server.shown()[1].first_rank(), 10u);
-  EXPECT_EQ(server.shown()[1].seen_ranks(), 11u);
-  EXPECT_THAT(server.shown()[2].shown(), testing::IsEmpty());
-  EXPECT_EQ(server.shown()[2].seen_ranks(), 12u);
-  ASSERT_EQ(
-      Sortition({"feedback", "--server=" + server.address(), "--decision_id=d",
-                 "--reward=0.5", "--rank=1", "--feedback_id=f"})
-          .exit_code,
-      0);
-  ASSERT_EQ(server.feedback().size(), 1u);
-  EXPECT_EQ(server.feedback()[0].reward(), 0.5);
-  EXPECT_EQ(server.feedback()[0].rank(), 1u);
-  EXPECT_EQ(server.feedback()[0].feedback_id(), "f");
+TEST_F(CommandTest, ShownAndFeedbackAreReported) {
+  Out({"shown", "--decision_id=d", "--shown=2,0"});
+  ASSERT_EQ(server_.shown().size(), 1u);
+  EXPECT_THAT(server_.shown()[0].shown(), ElementsAre(2, 0));
+  EXPECT_EQ(server_.shown()[0].first_rank(), 0u);
+  EXPECT_FALSE(server_.shown()[0].has_seen_ranks());
+  Out({"shown", "--decision_id=d", "--shown=5,3", "--first_rank=10",
+       "--seen_ranks=11"});
+  Out({"shown", "--decision_id=d", "--seen_ranks=12"});
+  ASSERT_EQ(server_.shown().size(), 3u);
+  EXPECT_THAT(server_.shown()[1].shown(), ElementsAre(5, 3));
+  EXPECT_EQ(server_.shown()[1].first_rank(), 10u);
+  EXPECT_EQ(server_.shown()[1].seen_ranks(), 11u);
+  EXPECT_THAT(server_.shown()[2].shown(), IsEmpty());
+  EXPECT_EQ(server_.shown()[2].seen_ranks(), 12u);
+  Out({"feedback", "--decision_id=d", "--reward=0.5", "--rank=1",
+       "--feedback_id=f"});
+  ASSERT_EQ(server_.feedback().size(), 1u);
+  EXPECT_EQ(server_.feedback()[0].reward(), 0.5);
+  EXPECT_EQ(server_.feedback()[0].rank(), 1u);
+  EXPECT_EQ(server_.feedback()[0].feedback_id(), "f");
 }
 
-TEST(CommandTest, ModelsListPrintsTableAndJson) {
-  FakeServer server;
-  CommandRun run =
-      Sortition({"models", "list", "--server=" + server.address()});
-  EXPECT_THAT(run.out, HasSubstr("default        3  softmax_selection"));
-  run = Sortition(
-      {"models", "list", "--server=" + server.address(), "--output=json"});
-  EXPECT_THAT(run.out, HasSubstr("\"name\":\"default\""));
+TEST_F(CommandTest, ModelsListPrintsTableAndJson) {
+  EXPECT_THAT(Out({"models", "list"}),
+              HasSubstr("default        3  softmax_selection"));
+  EXPECT_THAT(Out({"models", "list", "--output=json"}),
+              HasSubstr("\"name\":\"default\""));
 }
 
 TEST(AddMissingQidsTest, OnlyWhereNoneIs) {

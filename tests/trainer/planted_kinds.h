@@ -2,10 +2,7 @@
 // Items with classes, whole orders, and sequences of labels, generated from
 // hidden weight vectors.
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
-#include "core/base/random.h"
 #include "core/data/labelled_queries.h"
 #include "tests/trainer/planted_labels.h"
 

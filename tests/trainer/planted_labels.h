@@ -1,19 +1,11 @@
 #pragma once
 // Labelled queries whose relevance is generated from a hidden weight vector,
 // and options to train a prediction game.
-#include <cmath>
-#include <string>
 
-#include "absl/strings/str_cat.h"
-#include "core/base/random.h"
-#include "gtest/gtest.h"
 #include "io/datasets/letor.h"
 #include "io/files.h"
-#include "io/models/model_store.h"
 #include "sortition/config/v1/games.pb.h"
 #include "sortition/config/v1/train.pb.h"
-#include "tests/testing/status_matchers.h"
-#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 
 namespace sortition {

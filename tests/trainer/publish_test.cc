@@ -1,10 +1,5 @@
 #include "trainer/publish.h"
 
-#include <filesystem>
-#include <string>
-
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "io/models/model_store.h"
 #include "io/models/serving_state.h"
 #include "tests/testing/status_matchers.h"

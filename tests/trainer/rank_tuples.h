@@ -1,25 +1,11 @@
 #pragma once
 // A simulated log of rankings whose users reward single ranks.
-#include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/policies/linear_policy.h"
 #include "core/simulation/rank_reader.h"
 #include "tests/trainer/synthetic_tuples.h"
 
 namespace sortition {
-
-// The query of a decision on dense features. A view.
-inline PolicyQuery QueryOf(const log::v1::Decision& decision) {
-  PolicyQuery query;
-  query.candidates = Candidates::DenseUnchecked(
-      {decision.dense_values().data(),
-       static_cast<size_t>(decision.dense_values_size())},
-      decision.num_features());
-  query.top_k = decision.top_k();
-  return query;
-}
 
 // Returns the relevance at each rank: 1 where the first three features of the
 // candidate add up to more than 1, as they do for two in seven.
@@ -51,16 +37,12 @@ inline void Reward(uint32_t rank, double reward, log::v1::BanditTuple* tuple) {
   tuple->set_has_feedback(true);
 }
 
-// Returns a decision of LoggingModel(log), whose reward is the sum of those of
-// its ranks. Nothing says how far the user looked.
-inline log::v1::BanditTuple MakeRankTuple(const SyntheticLog& log,
-                                          const RankReader& reader,
-                                          const std::string& decision_id) {
-  log::v1::BanditTuple tuple = MakeTuple(log, decision_id);
+// Returns the tuple of a decision of `policy` with the reward that its ranks
+// add up to. Nothing says how far the user looked.
+inline log::v1::BanditTuple MakeRankTuple(log::v1::BanditTuple tuple,
+                                          const LinearPolicy& policy,
+                                          const RankReader& reader) {
   log::v1::Decision& decision = *tuple.mutable_decision();
-  const model::v1::Model model = LoggingModel(log);
-  const LinearPolicy policy = *LinearPolicy::Create(
-      model.policy(), {model.weights().begin(), model.weights().end()});
   PolicyWorkspace workspace;
   std::vector<double> conditionals;
   const std::vector<int32_t> order(decision.action().begin(),
@@ -69,7 +51,7 @@ inline log::v1::BanditTuple MakeRankTuple(const SyntheticLog& log,
   decision.mutable_conditional_log_propensities()->Assign(conditionals.begin(),
                                                           conditionals.end());
   const ReadRanking read =
-      reader.Read(RelevancesOf(decision, order), decision_id);
+      reader.Read(RelevancesOf(decision, order), decision.decision_id());
   tuple.set_has_feedback(!read.clicks.empty());
   tuple.set_reward(0);
   for (const auto& [rank, reward] : read.clicks) {
@@ -84,9 +66,10 @@ inline log::v1::BanditTuple MakeRankTuple(const SyntheticLog& log,
 
 inline std::vector<log::v1::BanditTuple> MakeRankTuples(
     const SyntheticLog& log, const RankReader& reader, size_t n) {
-  std::vector<log::v1::BanditTuple> tuples;
-  for (size_t i = 0; i < n; ++i) {
-    tuples.push_back(MakeRankTuple(log, reader, absl::StrCat("d", i)));
+  const LinearPolicy policy = *LinearPolicy::Create(LoggingModel(log));
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples(log, n);
+  for (log::v1::BanditTuple& tuple : tuples) {
+    tuple = MakeRankTuple(std::move(tuple), policy, reader);
   }
   return tuples;
 }
@@ -96,17 +79,16 @@ inline std::vector<log::v1::BanditTuple> MakeRankTuples(
 inline double RankValue(const SyntheticLog& log, const RankReader& reader,
                         const model::v1::Model& model) {
   constexpr int kQueries = 2000;
-  const LinearPolicy policy = *LinearPolicy::Create(
-      model.policy(), {model.weights().begin(), model.weights().end()});
+  const LinearPolicy policy = *LinearPolicy::Create(model);
   PolicyWorkspace workspace;
+  Draw draw;
   double sum = 0;
-  for (int i = 0; i < kQueries; ++i) {
-    const std::string id = absl::StrCat("fresh", i);
-    const log::v1::BanditTuple tuple = MakeTuple(log, id);
-    Draw draw;
-    policy.Decide(QueryOf(tuple.decision()), DecisionKey("value", 1, id),
-                  &workspace, &draw);
-    sum += reader.ExpectedReward(RelevancesOf(tuple.decision(), draw.action));
+  for (const auto& tuple : MakeTuples(log, kQueries, "fresh")) {
+    const log::v1::Decision& decision = tuple.decision();
+    policy.Decide(QueryOf(decision),
+                  DecisionKey("value", 1, decision.decision_id()), &workspace,
+                  &draw);
+    sum += reader.ExpectedReward(RelevancesOf(decision, draw.action));
   }
   return sum / kQueries;
 }

@@ -1,20 +1,15 @@
 // What `train --rollout` publishes does not serve at once.
 #include "trainer/rollout/rollout_train.h"
 
-#include <string>
-
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "io/models/serving_state.h"
+#include "process/command.h"
 #include "tests/trainer/offpolicy/train_fixture.h"
+#include "tests/trainer/rollout/rollout_fixture.h"
+#include "trainer/commands.h"
 #include "trainer/report.h"
-#include "trainer/rollout/rollout_file.h"
 #include "trainer/train.h"
 
 namespace sortition {
 namespace {
-
-using testing::HasSubstr;
 
 class RolloutTrainTest : public TrainFixture {
  protected:
@@ -45,9 +40,8 @@ TEST_F(RolloutTrainTest, HoldsWhatServesAndBeginsARollout) {
   ASSERT_TRUE(rollout.has_value());
   EXPECT_EQ(rollout->pinned_before(), 0u);
   EXPECT_EQ(rollout->plan().reward_max(), 2);
-  EXPECT_THAT(Train(options_).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("rollout of version 2 over 1 is under way")));
+  EXPECT_THAT(Train(options_),
+              IsFailedPrecondition("rollout of version 2 over 1 is under way"));
 }
 
 TEST_F(RolloutTrainTest, RefusesAPlanThatCannotBeFollowedBeforeItLearns) {
@@ -55,24 +49,22 @@ TEST_F(RolloutTrainTest, RefusesAPlanThatCannotBeFollowedBeforeItLearns) {
   options_.set_rollout(true);
   options_.add_rewards("clicks=clicks.csv");
   options_.add_guardrails("clicks:0");
-  EXPECT_THAT(Train(options_).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("plan.reward_ranges lacks 'clicks'")));
+  EXPECT_THAT(Train(options_),
+              IsInvalidArgument("plan.reward_ranges lacks 'clicks'"));
 }
 
 TEST_F(RolloutTrainTest, LetsGoOfWhatServesIfNothingIsPublished) {
   Prepare({}, 10);
   options_.set_rollout(true);
   std::string sentence;
-  EXPECT_THAT(
-      PublishWithRollout(
-          options_,
-          []() -> absl::StatusOr<uint64_t> {
-            return absl::UnavailableError("the disk is full");
-          },
-          &sentence)
-          .status(),
-      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk is full")));
+  EXPECT_THAT(PublishWithRollout(
+                  options_,
+                  []() -> absl::StatusOr<uint64_t> {
+                    return absl::UnavailableError("the disk is full");
+                  },
+                  &sentence)
+                  .status(),
+              IsUnavailable("disk is full"));
   ASSERT_OK_AND_ASSIGN(const auto serving, ReadServing(ModelDir()));
   EXPECT_EQ(serving.pinned_version(), 0u);
   EXPECT_EQ(serving.change(), 2u);
@@ -85,6 +77,35 @@ TEST_F(RolloutTrainTest, PublishesNothingIfTheGateSaysNo) {
   EXPECT_FALSE(report.has_version());
   ASSERT_OK_AND_ASSIGN(const auto serving, ReadServing(ModelDir()));
   EXPECT_EQ(serving.change(), 0u);
+}
+
+// `rollout` as it is called.
+
+class RolloutCommandTest : public RolloutFixture {};
+
+TEST_F(RolloutCommandTest, ExitsWithWhatHappened) {
+  const std::string store = "--model_store=" + dir_.path() + "/models";
+  const std::string tuples = "--tuples=" + dir_.Sub("tuples");
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitOk);  // There is none.
+  EXPECT_EQ(RunTrainer({"rollout", store, "--start"}), kExitUsage);
+  EXPECT_EQ(RunTrainer({"rollout", store, "--version=2"}), kExitUsage);
+  EXPECT_EQ(RunTrainer({"rollout", store, "--status", "--stop"}), kExitUsage);
+  EXPECT_EQ(RunTrainer({"rollout", store}), kExitUsage);
+  EXPECT_EQ(RunTrainer({"rollout", store, "--start", "--version=9"}),
+            kExitError);
+  EXPECT_EQ(RunTrainer({"rollout", store, "--start", "--version=2",
+                        "--shares=0.1", "--margins=0.1",
+                        "--unit_window_seconds=0", "--min_seconds=0"}),
+            kExitOk);
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitOk);
+  EXPECT_EQ(RunTrainer({"rollout", store, "--status", "--output=json"}),
+            kExitOk);
+  Log(2000, {.canary = 0.3, .stable = 0.6});
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples, "--dry_run"}),
+            kExitGateSaysNo);
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitGateSaysNo);
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitOk);  // It is over.
+  EXPECT_EQ(RunTrainer({"rollout", store, "--stop", "--reason=x"}), kExitError);
 }
 
 }  // namespace

@@ -4,18 +4,16 @@
 // the sidecar writes them.
 #include <cmath>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/policies/linear_policy.h"
-#include "gtest/gtest.h"
 #include "io/models/model_store.h"
 #include "io/segments/segment_writer.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
@@ -75,11 +73,37 @@ inline double RewardProbability(const log::v1::Decision& decision) {
   return 1 / (1 + std::exp(-score));
 }
 
+// Returns the query of a decision on dense features. A view.
+inline PolicyQuery QueryOf(const log::v1::Decision& decision) {
+  PolicyQuery query;
+  query.candidates = Candidates::DenseUnchecked(
+      {decision.dense_values().data(),
+       static_cast<size_t>(decision.dense_values_size())},
+      decision.num_features());
+  query.eligible = {decision.eligible().data(),
+                    static_cast<size_t>(decision.eligible_size())};
+  query.top_k = decision.top_k();
+  return query;
+}
+
+// Decides the query of `decision` by its id and version, and logs the action.
+inline void Redecide(const LinearPolicy& policy, log::v1::Decision* decision) {
+  PolicyWorkspace workspace;
+  Draw draw;
+  policy.Decide(
+      QueryOf(*decision),
+      DecisionKey("default", decision->version(), decision->decision_id()),
+      &workspace, &draw);
+  decision->mutable_action()->Assign(draw.action.begin(), draw.action.end());
+  decision->set_log_propensity(draw.log_propensity);
+}
+
+// Returns the tuple of a decision of `policy`, which is that of
+// `model` = LoggingModel(log).
 inline log::v1::BanditTuple MakeTuple(const SyntheticLog& log,
+                                      const model::v1::Model& model,
+                                      const LinearPolicy& policy,
                                       const std::string& decision_id) {
-  const model::v1::Model model = LoggingModel(log);
-  const LinearPolicy policy = *LinearPolicy::Create(
-      model.policy(), {model.weights().begin(), model.weights().end()});
   RandomSequence random(StableHash(HashDomain::kSimulation, {decision_id}));
   log::v1::BanditTuple tuple;
   log::v1::Decision* decision = tuple.mutable_decision();
@@ -95,21 +119,11 @@ inline log::v1::BanditTuple MakeTuple(const SyntheticLog& log,
   decision->set_can_abstain(select && log.can_abstain);
   decision->set_num_candidates(log.num_candidates);
   decision->set_num_features(log.num_features);
-  std::vector<float> features(log.num_candidates * log.num_features);
-  for (float& value : features) value = static_cast<float>(random.Normal());
-  decision->mutable_dense_values()->Add(features.begin(), features.end());
-  PolicyQuery query;
-  query.candidates = Candidates::DenseUnchecked(features, log.num_features);
-  if (!select) {
-    decision->set_top_k(log.top_k);
-    query.top_k = log.top_k;
+  for (uint32_t i = 0; i < log.num_candidates * log.num_features; ++i) {
+    decision->add_dense_values(static_cast<float>(random.Normal()));
   }
-  PolicyWorkspace workspace;
-  Draw draw;
-  policy.Decide(query, DecisionKey("default", log.version, decision_id),
-                &workspace, &draw);
-  decision->mutable_action()->Add(draw.action.begin(), draw.action.end());
-  decision->set_log_propensity(draw.log_propensity);
+  if (!select) decision->set_top_k(log.top_k);
+  Redecide(policy, decision);
   const double probability =
       log.rewards_are_noise ? 0.5 : RewardProbability(*decision);
   tuple.set_reward(random.Uniform() < probability ? 1 : 0);
@@ -117,11 +131,19 @@ inline log::v1::BanditTuple MakeTuple(const SyntheticLog& log,
   return tuple;
 }
 
-inline std::vector<log::v1::BanditTuple> MakeTuples(const SyntheticLog& log,
-                                                    size_t n) {
+inline log::v1::BanditTuple MakeTuple(const SyntheticLog& log,
+                                      const std::string& decision_id) {
+  const model::v1::Model model = LoggingModel(log);
+  return MakeTuple(log, model, *LinearPolicy::Create(model), decision_id);
+}
+
+inline std::vector<log::v1::BanditTuple> MakeTuples(
+    const SyntheticLog& log, size_t n, absl::string_view prefix = "d") {
+  const model::v1::Model model = LoggingModel(log);
+  const LinearPolicy policy = *LinearPolicy::Create(model);
   std::vector<log::v1::BanditTuple> tuples;
   for (size_t i = 0; i < n; ++i) {
-    tuples.push_back(MakeTuple(log, absl::StrCat("d", i)));
+    tuples.push_back(MakeTuple(log, model, policy, absl::StrCat(prefix, i)));
   }
   return tuples;
 }

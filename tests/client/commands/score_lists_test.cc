@@ -1,14 +1,11 @@
 #include "client/commands/score_lists.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/testing/refusals.h"
 
 namespace sortition {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(ScoreListsTest, ReadsNamesAndIdsWhereTheyAreNoNumbers) {
@@ -37,8 +34,7 @@ TEST(ScoreListsTest, ReadsBareNumbers) {
 
 TEST(ScoreListsTest, NamesTheLineOfWhatIsWrong) {
   const auto refuses = [](const std::string& text, const std::string& what) {
-    EXPECT_THAT(ParseScoreTable(text),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)));
+    EXPECT_THAT(ParseScoreTable(text), IsInvalidArgument(what));
   };
   refuses("\n", "lists is empty");
   refuses("1,2\n3\n", "line 2 has 1 columns, must have 2, as line 1");

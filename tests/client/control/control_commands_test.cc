@@ -1,48 +1,22 @@
 #include "client/control/control_commands.h"
 
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include "client/commands.h"
-#include "gmock/gmock.h"
-#include "google/protobuf/text_format.h"
-#include "gtest/gtest.h"
-#include "process/command.h"
+#include "client/control/serving_text.h"
+#include "tests/client/command_run.h"
 #include "tests/client/rpc/fake_server.h"
+#include "tests/testing/parse_text.h"
+#include "tests/testing/refusals.h"
 
 namespace sortition {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
-
-struct CommandRun {
-  int exit_code;
-  std::string out;
-  std::string error;
-};
-
-CommandRun Sortition(const std::vector<std::string>& arguments) {
-  std::ostringstream out;
-  std::ostringstream error;
-  CommandOutput output{out, error};
-  const int exit_code = RunCommand(SortitionProgram(), arguments, &output);
-  return {exit_code, out.str(), error.str()};
-}
-
 class ControlCommandsTest : public testing::Test {
  protected:
   ControlCommandsTest() {
-    server_.changed.set_version(7);
-    server_.changed.mutable_serving()->set_change(4);
-    server_.changed.mutable_serving()->set_time("now");
-    server_.changed.mutable_serving()->set_caller("ann");
-    server_.changed.mutable_serving()->set_reason("r");
-    server_.changed.mutable_serving()->set_pinned_version(7);
-    server_.description.set_stored_change(3);
-    server_.description.mutable_status()->mutable_serving()->set_change(2);
+    server_.changed = ParseText<v1::ChangeServingResponse>(
+        "version: 7 serving { change: 4 time: 'now' caller: 'ann' reason: 'r' "
+        "pinned_version: 7 }");
+    server_.description = ParseText<v1::DescribeModelResponse>(
+        "stored_change: 3 status { serving { change: 2 } }");
   }
 
   CommandRun Run(std::vector<std::string> arguments) {
@@ -88,9 +62,8 @@ TEST_F(ControlCommandsTest, EachCommandAsksForItsChange) {
   for (const auto& [arguments, expected] : cases) {
     const CommandRun run = Change(arguments);
     ASSERT_EQ(run.exit_code, 0) << expected << run.error;
-    EXPECT_THAT(run.out, AllOf(HasSubstr("change 4, now, ann: r\n"),
-                               HasSubstr("pinned to 7"),
-                               HasSubstr("version 7 serves\n")));
+    EXPECT_THAT(run.out, HasTexts("change 4, now, ann: r\n", "pinned to 7",
+                                  "version 7 serves\n"));
     v1::ChangeServingRequest request = server_.changes().back();
     EXPECT_EQ(request.reason(), "r");
     request.clear_reason();
@@ -107,64 +80,59 @@ TEST_F(ControlCommandsTest, TheModelAndJsonCanBeChosen) {
 
 TEST_F(ControlCommandsTest, WrongCallsExitWithTwoAndAskNothing) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"pin", "--reason=r"}, "needs VERSION"},
-      {{"pin", "x", "--reason=r"}, "version is 'x'"},
-      {{"pin", "0", "--reason=r"}, "version is '0'"},
-      {{"pin", "7"}, "reason"},
-      {{"pin", "7", "8", "--reason=r"}, "8"},
-      {{"pin", "7", "--to=8", "--reason=r"}, "--to is for models rollback"},
-      {{"pin", "7", "--explore=5%", "--reason=r"},
-       "--explore is for models mode"},
-      {{"rollback", "--explore=5%", "--reason=r"},
-       "--explore is for models mode"},
-      {{"label", "stable", "--reason=r"}, "needs NAME VERSION"},
-      {{"label", "stable", "x", "--reason=r"}, "version is 'x'"},
-      {{"split", "--reason=r"}, "needs VERSION"},
-      {{"split", "8", "--reason=r"}, "share is ''"},
-      {{"split", "8=1", "--reason=r"}, "share is '1'"},
-      {{"split", "8=0%", "--reason=r"}, "share is '0%'"},
-      {{"split", "8=1%", "none", "--reason=r"}, "version is 'none'"},
-      {{"interleave", "--reason=r"}, "needs VERSION"},
-      {{"interleave", "8", "--reason=r"}, "share is ''"},
-      {{"interleave", "8=1%", "9=1%", "--reason=r"}, "9=1%"},
-      {{"interleave", "8=1%", "--method=team", "--reason=r"},
+      {{"pin"}, "needs VERSION"},
+      {{"pin", "x"}, "version is 'x'"},
+      {{"pin", "0"}, "version is '0'"},
+      {{"pin", "7", "8"}, "8"},
+      {{"pin", "7", "--to=8"}, "--to is for models rollback"},
+      {{"pin", "7", "--explore=5%"}, "--explore is for models mode"},
+      {{"rollback", "--explore=5%"}, "--explore is for models mode"},
+      {{"label", "stable"}, "needs NAME VERSION"},
+      {{"label", "stable", "x"}, "version is 'x'"},
+      {{"split"}, "needs VERSION"},
+      {{"split", "8"}, "share is ''"},
+      {{"split", "8=1"}, "share is '1'"},
+      {{"split", "8=0%"}, "share is '0%'"},
+      {{"split", "8=1%", "none"}, "version is 'none'"},
+      {{"interleave"}, "needs VERSION"},
+      {{"interleave", "8"}, "share is ''"},
+      {{"interleave", "8=1%", "9=1%"}, "9=1%"},
+      {{"interleave", "8=1%", "--method=team"},
        "method is 'team', must be TEAM_DRAFT or PROBABILISTIC"},
-      {{"interleave", "8=1%", "--method=METHOD_UNSPECIFIED", "--reason=r"},
+      {{"interleave", "8=1%", "--method=METHOD_UNSPECIFIED"},
        "method is 'METHOD_UNSPECIFIED'"},
-      {{"split", "8=1%", "--method=TEAM_DRAFT", "--reason=r"},
+      {{"split", "8=1%", "--method=TEAM_DRAFT"},
        "--method is for models interleave"},
-      {{"shadow", "8/0", "--reason=r"}, "share is '/0'"},
-      {{"shadow", "8/x", "--reason=r"}, "share is '/x'"},
-      {{"mode", "apprentice", "--reason=r"}, "mode is 'apprentice'"},
-      {{"mode", "OFF", "--explore=200%", "--reason=r"}, "share is '200%'"},
-      {{"pin", "7", "--reason=r", "--output=xml"}, "must be text or json"},
-      {{"describe", "--output=xml"}, "must be text or json"},
+      {{"shadow", "8/0"}, "share is '/0'"},
+      {{"shadow", "8/x"}, "share is '/x'"},
+      {{"mode", "apprentice"}, "mode is 'apprentice'"},
+      {{"mode", "OFF", "--explore=200%"}, "share is '200%'"},
+      {{"pin", "7", "--output=xml"}, "must be text or json"},
   };
   for (const auto& [arguments, message] : cases) {
-    const CommandRun run = Run(arguments);
+    const CommandRun run = Change(arguments);
     EXPECT_EQ(run.exit_code, 2) << message << run.out;
     EXPECT_THAT(run.error, HasSubstr(message));
     EXPECT_EQ(run.out, "");
   }
+  EXPECT_EQ(Run({"pin", "7"}).exit_code, 2);
+  EXPECT_THAT(Run({"pin", "7"}).error, HasSubstr("reason"));
+  EXPECT_EQ(Run({"describe", "--output=xml"}).exit_code, 2);
   EXPECT_THAT(server_.changes(), IsEmpty());
 }
 
 TEST_F(ControlCommandsTest, RefusalsOfTheServerArePrinted) {
   server_.failure = {grpc::StatusCode::FAILED_PRECONDITION, "no such version"};
   server_.fail_first = 1;
-  const CommandRun run = Change({"pin", "9"});
+  CommandRun run = Change({"pin", "9"});
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.error, AllOf(HasSubstr("no such version"),
-                               HasSubstr(server_.address())));
-}
-
-TEST_F(ControlCommandsTest, ADeadlineSaysThatTheServerMayGoOn) {
+  EXPECT_THAT(run.error, HasTexts("no such version", server_.address()));
+  // The server may go on beyond the deadline.
   server_.failure = {grpc::StatusCode::DEADLINE_EXCEEDED, "too late"};
   server_.fail_first = 1;
-  const CommandRun run = Change({"pin", "9"});
+  run = Change({"pin", "9"});
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.error, AllOf(HasSubstr("too late"),
-                               HasSubstr("sortition models describe")));
+  EXPECT_THAT(run.error, HasTexts("too late", "sortition models describe"));
 }
 
 TEST_F(ControlCommandsTest, RollbacksSayWhatUnpinWouldDo) {
@@ -180,7 +148,7 @@ TEST_F(ControlCommandsTest, RollbacksSayWhatUnpinWouldDo) {
 }
 
 TEST_F(ControlCommandsTest, DescribesAModel) {
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+  server_.description = ParseText<v1::DescribeModelResponse>(
       R"(status { name: "ads" version: 7 policy: "plackett_luce" num_features: 3
                   loaded { version: 7 uses: "serves" uses: "label stable" }
                   rejected { version: 8 reason: "corrupt: x" }
@@ -190,20 +158,17 @@ TEST_F(ControlCommandsTest, DescribesAModel) {
          versions { version: 8 error: "cannot open" }
          history { change: 1 time: "t1" caller: "ann" reason: "first" }
          history { change: 2 time: "t2" caller: "bob" reason: "second"
-                   pinned_version: 7 })",
-      &server_.description));
+                   pinned_version: 7 })");
   const CommandRun run = Run({"describe"});
   ASSERT_EQ(run.exit_code, 0) << run.error;
-  EXPECT_THAT(run.out,
-              AllOf(HasSubstr("model ads, plackett_luce, 3 features\n"),
-                    HasSubstr("version 7 serves: newest version\n"),
-                    HasSubstr("SERVING.textproto is not in force: line 3\n"),
-                    HasSubstr("1970-01-01 00:00:01Z"),
-                    HasSubstr("serves, label stable"), HasSubstr("night run"),
-                    HasSubstr("cannot open"),
-                    HasSubstr("rejected version 8: corrupt: x\n"),
-                    HasSubstr("change 1, t1, ann: first\n  newest version\n"),
-                    HasSubstr("change 2, t2, bob: second\n  pinned to 7\n")));
+  EXPECT_THAT(run.out, HasTexts("model ads, plackett_luce, 3 features\n",
+                                "version 7 serves: newest version\n",
+                                "SERVING.textproto is not in force: line 3\n",
+                                "1970-01-01 00:00:01Z", "serves, label stable",
+                                "night run", "cannot open",
+                                "rejected version 8: corrupt: x\n",
+                                "change 1, t1, ann: first\n  newest version\n",
+                                "change 2, t2, bob: second\n  pinned to 7\n"));
   const CommandRun last = Run({"describe", "--history=1"});
   EXPECT_THAT(last.out, AllOf(HasSubstr("1 changes before (--history)\n"),
                               Not(HasSubstr("first")), HasSubstr("second")));
@@ -214,8 +179,69 @@ TEST_F(ControlCommandsTest, DescribesAModel) {
 TEST_F(ControlCommandsTest, ReloadsAndLists) {
   EXPECT_EQ(Run({"reload"}).exit_code, 0);
   EXPECT_EQ(server_.num_reloads, 1);
-  EXPECT_THAT(Run({"list"}).out,
-              AllOf(HasSubstr("default"), HasSubstr("newest version")));
+  EXPECT_THAT(Run({"list"}).out, HasTexts("default", "newest version"));
+}
+
+model::v1::Serving Parse(const std::string& text) {
+  return ParseText<model::v1::Serving>(text);
+}
+
+TEST(ServingTextTest, SaysEverythingInOneLine) {
+  EXPECT_EQ(ServingText(Parse("")), "newest version");
+  EXPECT_EQ(
+      ServingText(Parse(R"(
+        pinned_version: 7
+        split { arms { version: 8 ranges { begin: 0 end: 100 }
+                       ranges { begin: 300 end: 325 } }
+                arms { version: 9 ranges { begin: 500 end: 501 } } }
+        labels { name: 'canary' version: 8 }
+        shadows { version: 5 every: 1 } shadows { version: 6 every: 10 }
+        mode: EXPLORE_ABOVE_BASELINE explore_parts: 550
+        protected_versions: 2 protected_versions: 3
+        rolled_back_versions: 4)")),
+      "pinned to 7; version 8 has 1.25 %; version 9 has 0.01 %; label canary "
+      "is 8; shadow 5; shadow 6 of 1 in 10; mode EXPLORE_ABOVE_BASELINE 5.5 %; "
+      "protected 2, 3; rolled back from 4");
+}
+
+TEST(ServingTextTest, SaysWhatIsInterleaved) {
+  EXPECT_EQ(ServingText(Parse(R"(
+              pinned_version: 7
+              interleave { version: 8 method: TEAM_DRAFT parts: 1000 }
+              labels { name: 'canary' version: 8 })")),
+            "pinned to 7; interleaved with 8 for 10 % (TEAM_DRAFT); label "
+            "canary is 8");
+}
+
+TEST(ServingTextTest, ChangesNameTheirCauses) {
+  EXPECT_EQ(ChangeText(Parse("change: 3 time: 't' caller: 'ann' reason: 'r'")),
+            "change 3, t, ann: r");
+  EXPECT_EQ(ChangeText(Parse("change: 3 time: 't' reason: 'edited by hand'")),
+            "change 3, t, ?: edited by hand");
+}
+
+TEST(ServingTextTest, TimesAreUtc) {
+  EXPECT_EQ(TimeText(0), "");
+  EXPECT_EQ(TimeText(1'000'000), "1970-01-01 00:00:01Z");
+}
+
+TEST(ParseShareTest, TakesWholeParts) {
+  const std::vector<std::pair<const char*, uint32_t>> cases = {
+      {"1%", 100},    {"0.01%", 1},      {"100%", 10000}, {"33.33%", 3333},
+      {"2.5 %", 250}, {"1.10000%", 110}, {"5e1%", 5000}};
+  for (const auto& [text, parts] : cases) {
+    ASSERT_OK_AND_ASSIGN(const uint32_t parsed, ParseShare(text));
+    EXPECT_EQ(parsed, parts) << text;
+  }
+}
+
+TEST(ParseShareTest, RefusesTheRestByName) {
+  for (const char* text : {"", "%", "1", "0%", "-1%", "0.001%", "0.015%",
+                           "100.01%", "nan%", "inf%", "1%%", "one%"}) {
+    EXPECT_THAT(ParseShare(text),
+                IsInvalidArgument("must be a multiple of 0.01%"))
+        << text;
+  }
 }
 
 }  // namespace

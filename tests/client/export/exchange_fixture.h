@@ -1,22 +1,15 @@
 #pragma once
 // Runs `log export` and `log import` in this process, on tuples of every kind.
-#include <filesystem>
 #include <sstream>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/export/export_commands.h"
 #include "client/import/import_commands.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
 #include "process/command.h"
-#include "tests/testing/status_matchers.h"
-#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 
 namespace sortition {

@@ -1,16 +1,20 @@
 // What `log export` writes, leaves out and refuses.
+#include <bit>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <random>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "gmock/gmock.h"
+#include "client/export/shortest_float.h"
 #include "google/protobuf/util/json_util.h"
 #include "io/datasets/letor.h"
 #include "tests/client/export/exchange_fixture.h"
 
 namespace sortition {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 std::vector<std::string> Lines(const std::string& text) {
   return absl::StrSplit(text, '\n', absl::SkipEmpty());
@@ -162,9 +166,8 @@ TEST_F(ExportTest, WhatAFormatCannotSayIsLeftOutAndCounted) {
   tuples[2].mutable_decision()->set_action_kind(log::v1::LABELS);
   const std::string dir = Write(tuples);
   ASSERT_OK(Export({"--format=dsjson", dir}));
-  EXPECT_THAT(error_, HasSubstr("1 tuples exported"));
-  EXPECT_THAT(error_, HasSubstr("1 left out: subsets"));
-  EXPECT_THAT(error_, HasSubstr("1 left out: sets of labels"));
+  EXPECT_THAT(error_, HasTexts("1 tuples exported", "1 left out: subsets",
+                               "1 left out: sets of labels"));
   ASSERT_OK(Export({"--format=jsonl", dir}));
   EXPECT_THAT(error_, HasSubstr("3 tuples exported\n"));
 }
@@ -222,8 +225,8 @@ TEST_F(ExportTest, TornEndsAreCounted) {
   bytes.resize(bytes.size() - 3);
   ASSERT_OK(WriteFile(path, bytes));
   ASSERT_OK(Export({"--format=csv", dir}));
-  EXPECT_THAT(error_, HasSubstr("3 tuples exported; "));
-  EXPECT_THAT(error_, HasSubstr(" torn bytes at the ends of segments\n"));
+  EXPECT_THAT(error_, HasTexts("3 tuples exported; ",
+                               " torn bytes at the ends of segments\n"));
 }
 
 TEST_F(ExportTest, AnIncompleteLogIsRefusedAndLeavesNoFile) {
@@ -244,8 +247,7 @@ TEST_F(ExportTest, AnIncompleteLogIsRefusedAndLeavesNoFile) {
   for (const char* format : {"csv", "npz"}) {
     EXPECT_THAT(
         Export({absl::StrCat("--format=", format), "--output=" + output, dir}),
-        StatusIs(absl::StatusCode::kFailedPrecondition,
-                 HasSubstr("feedback of others")));
+        IsFailedPrecondition("feedback of others"));
     EXPECT_TRUE(std::filesystem::is_empty(dir_.Sub("exported")));
   }
   ASSERT_OK(Export(
@@ -256,16 +258,174 @@ TEST_F(ExportTest, AnIncompleteLogIsRefusedAndLeavesNoFile) {
 TEST_F(ExportTest, WrongCallsSayWhatIsPermitted) {
   const std::string dir = Write({SmallTuple()});
   EXPECT_THAT(Export({"--format=xml", dir}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("dsjson or csv or jsonl or svmlight or npz")));
+              IsInvalidArgument("dsjson or csv or jsonl or svmlight or npz"));
   EXPECT_THAT(Export({"--format=npz", dir}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("must be a file for npz")));
+              IsInvalidArgument("must be a file for npz"));
   EXPECT_THAT(Export({"--format=csv", dir_.Sub("empty")}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no tuples")));
-  EXPECT_THAT(
-      Export({"--format=csv"}),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs DIR…")));
+              IsNotFound("no tuples"));
+  EXPECT_THAT(Export({"--format=csv"}), IsInvalidArgument("needs DIR…"));
+}
+
+// What readers of others get from exports and from segments: Python, with
+// nothing of ours.
+
+// Estimates, from tuples, the mean reward of the policy that chooses uniformly.
+double UniformIps(const std::vector<log::v1::BanditTuple>& tuples) {
+  double sum = 0;
+  for (const log::v1::BanditTuple& tuple : tuples) {
+    const log::v1::Decision& decision = tuple.decision();
+    double left = decision.num_candidates() + (decision.can_abstain() ? 1 : 0);
+    double target = 1;
+    for (int rank = 0; rank < decision.action_size(); ++rank) target /= left--;
+    sum += tuple.reward() * target / std::exp(decision.log_propensity());
+  }
+  return sum / static_cast<double>(tuples.size());
+}
+
+class OtherReadersTest : public ExchangeFixture {
+ protected:
+  // Returns what the script prints.
+  std::string Python(const std::string& script, const std::string& argument) {
+    const std::string output = dir_ / "printed";
+    const std::string command =
+        absl::StrCat("python3 '" SORTITION_SCRIPTS "/", script, "' '", argument,
+                     "' > '", output, "'");
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+    return ReadFile(output).value_or("");
+  }
+
+  void ExpectEstimate(const std::string& printed, double expected) {
+    double value = 0;
+    ASSERT_TRUE(absl::SimpleAtod(printed, &value)) << printed;
+    EXPECT_NEAR(value, expected, 1e-12 * std::abs(expected));
+  }
+};
+
+TEST_F(OtherReadersTest, DsjsonGivesTheSameEstimate) {
+  for (const bool are_orders : {false, true}) {
+    const auto tuples = are_orders ? Orders(300) : Selections(300);
+    const std::string file = dir_ / "log.dsjson";
+    ASSERT_OK(Export({"--format=dsjson", "--output=" + file, Write(tuples)}));
+    const double expected = UniformIps(tuples);
+    ASSERT_GT(expected, 0.1);
+    ExpectEstimate(Python("read_dsjson.py", file), expected);
+  }
+}
+
+TEST_F(OtherReadersTest, NumpyArraysGiveTheSameEstimate) {
+  for (const bool are_orders : {false, true}) {
+    auto tuples = are_orders ? Orders(300) : Selections(300);
+    size_t ranks = 0;
+    for (const auto& tuple : tuples) {
+      for (const int32_t action : tuple.decision().action()) {
+        ranks += action != kAbstain;
+      }
+    }
+    if (are_orders) {
+      // Two of three ranks are shown, of which one is seen.
+      ASSERT_EQ(tuples[7].decision().action_size(), 3);
+      log::v1::Shown& shown = *tuples[7].mutable_shown();
+      for (const int rank : {0, 1}) {
+        shown.add_shown(
+            static_cast<uint32_t>(tuples[7].decision().action(rank)));
+      }
+      shown.set_seen_ranks(1);
+    }
+    const std::string file = dir_ / "log.npz";
+    ASSERT_OK(Export({"--format=npz", "--output=" + file, Write(tuples)}));
+    const std::vector<std::string> printed =
+        absl::StrSplit(Python("read_npz.py", file), '\n', absl::SkipEmpty());
+    ASSERT_EQ(printed.size(), 3u);
+    EXPECT_EQ(printed[2], are_orders ? absl::StrCat(ranks - 1, " ", ranks - 2)
+                                     : absl::StrCat(ranks, " ", ranks));
+    // The arrays do not say that "no answer" was an action of the selections,
+    // beside six candidates.
+    const double expected = UniformIps(tuples) * (are_orders ? 1 : 7.0 / 6);
+    ExpectEstimate(printed[0], expected);
+    double features = 0;
+    for (const auto& tuple : tuples) {
+      for (const float value : tuple.decision().dense_values()) {
+        features += value;
+      }
+    }
+    ExpectEstimate(printed[1], features);
+  }
+}
+
+TEST_F(OtherReadersTest, SegmentsAreTfRecords) {
+  const auto tuples = Selections(3);
+  const std::string dir = Write(tuples);
+  ASSERT_OK_AND_ASSIGN(const auto names, ListSegments(dir));
+  const std::string printed =
+      Python("read_tfrecord.py", absl::StrCat(dir, "/", names[0]));
+  const std::vector<std::string> lines =
+      absl::StrSplit(printed, '\n', absl::SkipEmpty());
+  ASSERT_EQ(lines.size(), tuples.size() + 2);  // Header and footer.
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    log::v1::LogRecord record;
+    *record.mutable_tuple() = tuples[i];
+    std::string hex;
+    for (const char c : record.SerializeAsString()) {
+      absl::StrAppendFormat(&hex, "%02x", static_cast<unsigned char>(c));
+    }
+    EXPECT_EQ(lines[i + 1], hex);
+  }
+}
+
+// Floats as text: what the standard library writes, faster.
+
+std::string Shortest(float value) {
+  char text[kFloatRoom];
+  return {text, WriteShortest(value, text)};
+}
+
+std::string Standard(float value) {
+  char text[kFloatRoom];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+void ExpectStandard(float value) {
+  ASSERT_EQ(Shortest(value), Standard(value)) << std::hexfloat << value;
+  ASSERT_EQ(Shortest(-value), Standard(-value)) << std::hexfloat << value;
+}
+
+TEST(ShortestFloatTest, WritesWhatTheStandardLibraryWrites) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 2000000; ++i) {
+    ExpectStandard(std::bit_cast<float>(static_cast<uint32_t>(random())));
+  }
+  // Where it does not ask the library.
+  std::uniform_real_distribution<float> logarithm(-5, 8);
+  for (int i = 0; i < 2000000; ++i) {
+    ExpectStandard(std::pow(10.0f, logarithm(random)));
+  }
+}
+
+// Shorter by many digits, next to such numbers, and powers of two, whose
+// neighbours are not equally far.
+TEST(ShortestFloatTest, WritesDecimalsAndTheirNeighbours) {
+  for (int exponent = -6; exponent < 9; ++exponent) {
+    for (int digits = 1; digits < 20000; ++digits) {
+      const float value = static_cast<float>(digits * std::pow(10, exponent));
+      ExpectStandard(value);
+      ExpectStandard(std::nextafter(value, 0.0f));
+      ExpectStandard(std::nextafter(value, 1e30f));
+    }
+  }
+  for (int exponent = -149; exponent < 128; ++exponent) {
+    const float value = std::ldexp(1.0f, exponent);
+    ExpectStandard(value);
+    ExpectStandard(std::nextafter(value, 0.0f));
+    ExpectStandard(std::nextafter(value, 1e38f));
+  }
+}
+
+TEST(ShortestFloatTest, WritesWhatIsNoNumber) {
+  for (const float value : {0.0f, std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::quiet_NaN(),
+                            std::numeric_limits<float>::max()}) {
+    ExpectStandard(value);
+  }
 }
 
 }  // namespace

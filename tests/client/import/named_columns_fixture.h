@@ -1,15 +1,12 @@
 #pragma once
 // Tuples with named columns, and the file that says what they are.
 #include <algorithm>
-#include <string>
-#include <vector>
 
-#include "core/base/random.h"
 #include "core/features/schema/made_up_columns.h"
 #include "core/features/schema/schema.h"
-#include "google/protobuf/text_format.h"
 #include "sortition/model/v1/features.pb.h"
 #include "tests/client/export/exchange_fixture.h"
+#include "tests/testing/parse_text.h"
 
 namespace sortition {
 
@@ -73,10 +70,8 @@ class NamedColumnsFixture : public ExchangeFixture {
   }
 
   static Schema SchemaOf(const std::string& declaration) {
-    model::v1::FeatureSpec spec;
-    EXPECT_TRUE(
-        google::protobuf::TextFormat::ParseFromString(declaration, &spec));
-    auto schema = Schema::Create(spec.schema());
+    auto schema =
+        Schema::Create(ParseText<model::v1::FeatureSpec>(declaration).schema());
     EXPECT_OK(schema);
     return *std::move(schema);
   }

@@ -1,18 +1,12 @@
 // Named columns that were exported come back, of every type, with what is
 // missing and what is absent.
 #include "absl/strings/str_split.h"
-#include "gmock/gmock.h"
 #include "tests/client/import/named_columns_fixture.h"
 
 namespace sortition {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
 using testing::ElementsAreArray;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 class NamedColumnsTest : public NamedColumnsFixture {
  protected:
@@ -36,14 +30,22 @@ class NamedColumnsTest : public NamedColumnsFixture {
 
   static log::v1::BanditTuple With(const std::string& columns) {
     log::v1::BanditTuple tuple = Selections(1)[0];
-    v1::Columns parsed;
-    EXPECT_TRUE(
-        google::protobuf::TextFormat::ParseFromString(columns, &parsed));
+    auto parsed = ParseText<v1::Columns>(columns);
     parsed.set_num_candidates(2);
     SetColumns(parsed, &tuple);
     tuple.mutable_decision()->set_num_candidates(2);
     tuple.mutable_decision()->set_action(0, 1);
     return tuple;
+  }
+
+  // Expects that one tuple was imported, which has two candidates and, sorted
+  // by name, these columns.
+  void ExpectOnlyColumns(const std::string& text) {
+    const auto tuples = ReadAllTuples(imported());
+    ASSERT_EQ(tuples.size(), 1u);
+    EXPECT_EQ(tuples[0].decision().num_candidates(), 2u);
+    EXPECT_EQ(Sorted(tuples[0].decision().columns()).DebugString(),
+              ParseText<v1::Columns>(text).DebugString());
   }
 
   // The values of `column` of the only tuple that was imported.
@@ -245,10 +247,7 @@ TEST_F(NamedColumnsTest, CsvOfOthersNeedsNoLists) {
       "a,1,0.5,1,,,,,Rome,y\n",
       {"--format=csv", "--columns=candidate.color=shade",
        Features(kShopColumns)}));
-  const auto tuples = ReadAllTuples(imported());
-  ASSERT_EQ(tuples.size(), 1u);
-  v1::Columns expected;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+  ExpectOnlyColumns(
       "num_candidates: 2 "
       "candidate { name: 'color' missing: 1 categories { values: 'red' values:"
       " '' } } "
@@ -256,10 +255,7 @@ TEST_F(NamedColumnsTest, CsvOfOthersNeedsNoLists) {
       "candidate { name: 'tags' missing: 1 category_sets { offsets: [0, 2, 2] "
       "values: ['new', 'sale'] } } "
       "candidate { name: 'title' texts { values: 'Ann' values: '' } } "
-      "query { name: 'city' categories { values: 'Rome' } }",
-      &expected));
-  EXPECT_EQ(Sorted(tuples[0].decision().columns()).DebugString(),
-            expected.DebugString());
+      "query { name: 'city' categories { values: 'Rome' } }");
 }
 
 TEST_F(NamedColumnsTest, JsonlHasAShortForm) {
@@ -270,11 +266,7 @@ TEST_F(NamedColumnsTest, JsonlHasAShortForm) {
                  R"("action": [1], "propensity": 0.5, "reward": 1})"
                  "\n",
                  {"--format=jsonl", Features(kShopColumns)}));
-  const auto tuples = ReadAllTuples(imported());
-  ASSERT_EQ(tuples.size(), 1u);
-  EXPECT_EQ(tuples[0].decision().num_candidates(), 2u);
-  v1::Columns expected;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+  ExpectOnlyColumns(
       "num_candidates: 2 "
       "candidate { name: 'place' missing: 0 vectors { size: 2 "
       "values: [0, 0, 1, 2] } } "
@@ -282,10 +274,7 @@ TEST_F(NamedColumnsTest, JsonlHasAShortForm) {
       "candidate { name: 'tags' missing: 1 category_sets { offsets: [0, 1, 1] "
       "values: 'new' } } "
       "candidate { name: 'title' texts { values: 'Ann' values: '' } } "
-      "query { name: 'city' categories { values: 'Rome' } }",
-      &expected));
-  EXPECT_EQ(Sorted(tuples[0].decision().columns()).DebugString(),
-            expected.DebugString());
+      "query { name: 'city' categories { values: 'Rome' } }");
 }
 
 // Other forms that Vowpal Wabbit takes, and features within namespaces.
@@ -303,19 +292,13 @@ TEST_F(NamedColumnsTest, DsjsonOfOthersHasNamespacesOfManyFeatures) {
                 " } column { name: 'User.age' type: NUMBER scope: QUERY } "
                 "column { name: 'color' type: CATEGORY } "
                 "column { name: 'Item.price' type: NUMBER } }")}));
-  const auto tuples = ReadAllTuples(imported());
-  ASSERT_EQ(tuples.size(), 1u);
-  v1::Columns expected;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+  ExpectOnlyColumns(
       "num_candidates: 2 "
       "candidate { name: 'Item.price' missing: 1 numbers { values: [3, 0] } } "
       "candidate { name: 'color' categories { values: ['red', 'blue'] } } "
       "query { name: 'User' category_sets { offsets: [0, 3] "
       "values: ['id=u7', 'age', 'new'] } } "
-      "query { name: 'User.age' numbers { values: 41 } }",
-      &expected));
-  EXPECT_EQ(Sorted(tuples[0].decision().columns()).DebugString(),
-            expected.DebugString());
+      "query { name: 'User.age' numbers { values: 41 } }");
 }
 
 TEST_F(NamedColumnsTest, OptionsThatDoNotGoTogetherAreRefused) {

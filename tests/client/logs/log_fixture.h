@@ -2,16 +2,19 @@
 // A model store and segments of decisions as a server would have logged them.
 #include <functional>
 #include <memory>
-#include <string>
+#include <optional>
+#include <sstream>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/logs/log_verify.h"
 #include "core/base/hash.h"
 #include "core/policies/distribution_factory.h"
 #include "core/policies/linear_policy.h"
 #include "io/models/model_store.h"
 #include "io/segments/segment_writer.h"
-#include "tests/testing/status_matchers.h"
+#include "process/command.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
@@ -54,6 +57,9 @@ class LogFixture : public testing::Test {
     *model.mutable_policy() = policy;
     model.mutable_policy()->set_inverse_temperature(1.5);
     model.mutable_policy()->set_uniform_mixture(0.1);
+    return Publish(std::move(model));
+  }
+  model::v1::Model Publish(model::v1::Model model) {
     const auto version = ModelStore(store()).Publish(model, nullptr, {},
                                                      {.draw_salt = kDrawSalt});
     EXPECT_OK(version);
@@ -89,8 +95,7 @@ class LogFixture : public testing::Test {
     auto policy =
         uniform ? LinearPolicy::Uniform(
                       rank ? ActionKind::kRank : ActionKind::kSelect, false)
-                : LinearPolicy::Create(model.policy(), {model.weights().begin(),
-                                                        model.weights().end()});
+                : LinearPolicy::Create(model);
     ASSERT_OK(policy);
     if (!uniform) *decision->mutable_policy() = model.policy();
     decision->set_can_abstain(policy->can_abstain());
@@ -118,9 +123,13 @@ class LogFixture : public testing::Test {
                        : DecisionKey(decision->model(), decision->version(),
                                      decision->decision_id(), SaltOf(model)),
                    &workspace, &draw);
+    SetDraw(draw, decision);
+  }
+
+  static void SetDraw(const Draw& draw, log::v1::Decision* decision) {
     decision->mutable_action()->Assign(draw.action.begin(), draw.action.end());
     decision->set_log_propensity(draw.log_propensity);
-    if (!rank) return;
+    if (decision->action_kind() != log::v1::RANK) return;
     decision->mutable_conditional_log_propensities()->Assign(
         draw.conditional_log_propensities.begin(),
         draw.conditional_log_propensities.end());
@@ -154,6 +163,17 @@ class LogFixture : public testing::Test {
     return record;
   }
 
+  // Returns what differs from what the store would have decided; "" where
+  // nothing does.
+  std::string Difference(const log::v1::Decision& decision) {
+    return Text(DecisionVerifier(ModelStore(store())).Difference(decision));
+  }
+  static std::string Text(
+      const absl::StatusOr<std::optional<std::string>>& difference) {
+    EXPECT_OK(difference);
+    return difference.ok() ? difference->value_or("") : "error";
+  }
+
   // Returns a segment of `records` that is not closed yet.
   std::unique_ptr<SegmentWriter> Write(
       const std::string& name, uint64_t first_sequence,
@@ -175,6 +195,9 @@ class LogFixture : public testing::Test {
   }
 
   const TempDir root_;
+  std::ostringstream out_;
+  std::ostringstream error_;
+  CommandOutput output_{out_, error_};
 };
 
 }  // namespace sortition

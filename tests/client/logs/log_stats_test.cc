@@ -2,11 +2,11 @@
 
 #include <cmath>
 #include <fstream>
-#include <sstream>
 
 #include "client/logs/log_commands.h"
 #include "io/segments/segment_recovery.h"
 #include "tests/client/logs/log_fixture.h"
+#include "tests/testing/parse_text.h"
 
 namespace sortition {
 namespace {
@@ -23,10 +23,9 @@ class LogStatsTest : public LogFixture {
   }
 
   std::string Cat(const config::v1::LogOptions& options) {
-    std::ostringstream out, error;
-    CommandOutput output{out, error};
-    EXPECT_OK(RunLogCat(options, {log()}, &output));
-    return out.str();
+    out_.str("");
+    EXPECT_OK(RunLogCat(options, {log()}, &output_));
+    return out_.str();
   }
 
   void FlipByte(const std::string& name, uint64_t offset) {
@@ -106,8 +105,7 @@ TEST_F(LogStatsTest, SampledTuplesStandForAllDecisions) {
   EXPECT_EQ(version.weight_sum, 1 + 4 + 2);
   // (1 + 4 / 2) / (1 + 4)
   EXPECT_THAT(LogStatsJson(stats),
-              AllOf(HasSubstr("\"mean_reward\":0.6"),
-                    HasSubstr("\"estimated_decisions\":7")));
+              HasTexts("\"mean_reward\":0.6", "\"estimated_decisions\":7"));
 }
 
 TEST_F(LogStatsTest, CountsTuplesAndLateFeedback) {
@@ -172,9 +170,8 @@ TEST_F(LogStatsTest, CountsWhatWasShownAndSeen) {
   EXPECT_EQ(stats.shown, 2u);
   EXPECT_EQ(stats.tuples_with_seen_ranks, 1u);
   EXPECT_THAT(LogStatsJson(stats),
-              AllOf(HasSubstr("\"tuples_with_seen_ranks\":1"),
-                    HasSubstr("\"mean_shown_ranks\":1.2"),
-                    HasSubstr("\"mean_seen_ranks\":1")));
+              HasTexts("\"tuples_with_seen_ranks\":1",
+                       "\"mean_shown_ranks\":1.2", "\"mean_seen_ranks\":1"));
   EXPECT_THAT(
       LogStatsText(stats),
       HasSubstr("where reported, 1.20 ranks shown and 1.00 seen in the mean"));
@@ -182,19 +179,11 @@ TEST_F(LogStatsTest, CountsWhatWasShownAndSeen) {
 }
 
 TEST_F(LogStatsTest, CountsAndPrintsSetsOfLabels) {
-  log::v1::Decision labels;
-  labels.set_decision_id("l");
-  labels.set_model("default");
-  labels.set_version(1);
-  labels.mutable_policy()->mutable_independent_labels()->set_num_labels(4);
-  labels.set_action_kind(log::v1::LABELS);
-  labels.set_num_candidates(1);
-  labels.set_num_features(2);
-  labels.set_num_labels(4);
-  labels.add_action(1);
-  labels.add_action(3);
-  labels.add_dense_values(0.5);
-  labels.add_dense_values(1);
+  auto labels = ParseText<log::v1::Decision>(R"(
+    decision_id: "l" model: "default" version: 1 action_kind: LABELS
+    policy { independent_labels { num_labels: 4 } }
+    num_candidates: 1 num_features: 2 num_labels: 4
+    action: [1, 3] dense_values: [0.5, 1])");
   labels.set_log_propensity(std::log(0.5));
   ASSERT_OK(Write("1", 1,
                   {Tuple(labels, 0.75), Tuple(Decide(uniform_, false, "a"), 1)})
@@ -206,10 +195,9 @@ TEST_F(LogStatsTest, CountsAndPrintsSetsOfLabels) {
   const VersionStats& version = stats.models.at({"default", 1});
   EXPECT_DOUBLE_EQ(version.reward_sum, 0.75);
   EXPECT_DOUBLE_EQ(version.propensity_sum, 0.5);
-  EXPECT_THAT(Cat({}), AllOf(HasSubstr("\"action_kind\":\"LABELS\""),
-                             HasSubstr("\"action\":[1,3]"),
-                             HasSubstr("\"num_labels\":4"),
-                             HasSubstr("dense 1 x 2, left out")));
+  EXPECT_THAT(Cat({}),
+              HasTexts("\"action_kind\":\"LABELS\"", "\"action\":[1,3]",
+                       "\"num_labels\":4", "dense 1 x 2, left out"));
 }
 
 // A subset from a game that gives most subsets probability 0, and an empty one
@@ -233,9 +221,8 @@ TEST_F(LogStatsTest, CountsAndPrintsSubsets) {
   EXPECT_EQ(stats.without_full_support, 1u);
   EXPECT_THAT(LogStatsJson(stats),
               HasSubstr("\"subsets\":2,\"without_full_support\":1"));
-  EXPECT_THAT(Cat({}), AllOf(HasSubstr("\"action_kind\":\"SUBSET\""),
-                             HasSubstr("\"action\":[1,3]"),
-                             HasSubstr("\"game_subset\":")));
+  EXPECT_THAT(Cat({}), HasTexts("\"action_kind\":\"SUBSET\"",
+                                "\"action\":[1,3]", "\"game_subset\":"));
 }
 
 TEST_F(LogStatsTest, TellsOpenAbandonedRecoveredAndMissing) {
@@ -273,26 +260,23 @@ TEST_F(LogStatsTest, CountsDamage) {
   EXPECT_EQ(stats.decisions, 3u);
   EXPECT_EQ(stats.missing_records, 1u);
   EXPECT_THAT(Cat({}),
-              AllOf(HasSubstr("\"corrupt_bytes\""),
-                    HasSubstr(absl::StrCat("\"offset\":", second)),
-                    HasSubstr(absl::StrCat("\"torn_bytes\":", size - 3))));
+              HasTexts("\"corrupt_bytes\"", absl::StrCat("\"offset\":", second),
+                       absl::StrCat("\"torn_bytes\":", size - 3)));
 }
 
 TEST_F(LogStatsTest, JsonHasTheDocumentedKeys) {
   ASSERT_OK(Write("1", 1, {Tuple(Decide(uniform_, false, "a"), 0.5)})->Close());
-  std::ostringstream out, error;
-  CommandOutput output{out, error};
   config::v1::LogOptions options;
   options.set_output("json");
-  ASSERT_OK(RunLogStats(options, {log()}, &output));
-  for (const char* key :
-       {"\"segments\":1", "\"tuples\":1", "\"distinct_decision_ids\":1",
-        "\"duplicate_decision_ids\":0", "\"lost_records\":0",
-        "\"missing_records\":0", "\"torn_bytes\":0", "\"corrupt_records\":0",
-        "\"model\":\"default\",\"version\":0,\"decisions\":1",
-        "\"mean_reward\":0.5"}) {
-    EXPECT_THAT(out.str(), HasSubstr(key));
-  }
+  ASSERT_OK(RunLogStats(options, {log()}, &output_));
+  EXPECT_THAT(
+      out_.str(),
+      HasTexts("\"segments\":1", "\"tuples\":1", "\"distinct_decision_ids\":1",
+               "\"duplicate_decision_ids\":0", "\"lost_records\":0",
+               "\"missing_records\":0", "\"torn_bytes\":0",
+               "\"corrupt_records\":0",
+               "\"model\":\"default\",\"version\":0,\"decisions\":1",
+               "\"mean_reward\":0.5"));
 }
 
 TEST_F(LogStatsTest, CatLeavesFeaturesOutOfTextAndObeysTheLimit) {
@@ -313,17 +297,11 @@ TEST_F(LogStatsTest, CatLeavesNamedColumnsOutOfText) {
   log::v1::Decision decision = Decide(uniform_, false, "a");
   decision.clear_dense_values();
   decision.clear_num_features();
-  decision.mutable_columns()->set_num_candidates(4);
-  for (const char* name : {"price", "stars"}) {
-    decision.mutable_columns()->add_candidate()->set_name(name);
-    decision.mutable_columns()
-        ->mutable_candidate()
-        ->rbegin()
-        ->mutable_numbers()
-        ->mutable_values()
-        ->Resize(4, 0.5);
-  }
-  decision.mutable_columns()->add_query()->set_name("question");
+  *decision.mutable_columns() = ParseText<v1::Columns>(R"(
+    num_candidates: 4
+    candidate { name: "price" numbers { values: [0.5, 0.5, 0.5, 0.5] } }
+    candidate { name: "stars" numbers { values: [0.5, 0.5, 0.5, 0.5] } }
+    query { name: "question" })");
   ASSERT_OK(Write("1", 1, {Spool(decision)})->Close());
   EXPECT_EQ(Stats().decisions, 1u);
   config::v1::LogOptions options;
@@ -365,8 +343,7 @@ TEST_F(LogStatsTest, SaysHowTheRewardsOfSeveralDirectoriesWereJoined) {
 }
 
 TEST_F(LogStatsTest, NamesAMissingDirectory) {
-  EXPECT_THAT(CollectLogStats({"/no/such/log"}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such/log")));
+  EXPECT_THAT(CollectLogStats({"/no/such/log"}), IsNotFound("/no/such/log"));
 }
 
 }  // namespace

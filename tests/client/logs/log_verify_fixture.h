@@ -2,10 +2,7 @@
 // Decisions of policies of every kind, as servers would have logged them, and
 // what verification says of them.
 #include <cmath>
-#include <optional>
-#include <string>
 
-#include "client/logs/log_verify.h"
 #include "tests/client/logs/log_fixture.h"
 
 namespace sortition {
@@ -63,11 +60,9 @@ class LogVerifyTest : public LogFixture {
       decision.add_dense_values(0.01f * static_cast<float>((i * 37) % 80));
     }
     const bool uniform = model.version() == 0;
-    const auto policy =
-        uniform ? LinearPolicy::Uniform(ActionKind::kSubset, false)
-                : LinearPolicy::Create(model.policy(), {model.weights().begin(),
-                                                        model.weights().end()})
-                      .value();
+    const auto policy = uniform
+                            ? LinearPolicy::Uniform(ActionKind::kSubset, false)
+                            : LinearPolicy::Create(model).value();
     if (!uniform) *decision.mutable_policy() = model.policy();
     PolicyQuery query;
     query.candidates =
@@ -80,20 +75,11 @@ class LogVerifyTest : public LogFixture {
         query,
         DecisionKey(decision.model(), decision.version(), id, SaltOf(model)),
         &workspace, &draw);
-    decision.mutable_action()->Assign(draw.action.begin(), draw.action.end());
-    decision.set_log_propensity(draw.log_propensity);
+    SetDraw(draw, &decision);
     decision.set_top_k(k > 0 ? k : policy.subset_size());
     EXPECT_EQ(draw.game_rounds, rounds);
     if (rounds.has_value()) decision.set_game_rounds(*rounds);
     return decision;
-  }
-
-  // Returns what Difference() says; "" where nothing differs.
-  std::string Difference(const log::v1::Decision& decision) {
-    DecisionVerifier verifier{ModelStore(store())};
-    const auto difference = verifier.Difference(decision);
-    EXPECT_OK(difference);
-    return difference.ok() ? difference->value_or("") : "error";
   }
 
   model::v1::Model uniform_;

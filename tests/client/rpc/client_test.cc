@@ -1,17 +1,13 @@
 #include "client/rpc/client.h"
 
-#include <set>
-#include <thread>
-#include <vector>
-
 #include "client/rpc/uuid.h"
 #include "tests/client/rpc/fake_server.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/testing/patience.h"
+#include "tests/testing/refusals.h"
 
 namespace sortition {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 v1::SelectRequest OneCandidate(const std::string& decision_id) {
@@ -28,11 +24,17 @@ CallOptions Quick(uint32_t max_attempts) {
           .first_backoff_seconds = 0};
 }
 
+std::unique_ptr<Client> ConnectTo(const FakeServer& server,
+                                  uint32_t max_attempts) {
+  auto client = Client::Connect(server.address(), Quick(max_attempts));
+  EXPECT_OK(client);
+  return *std::move(client);
+}
+
 TEST(ClientTest, RetriesUnavailableWithTheSameDecisionId) {
   FakeServer server;
   server.fail_first = 2;
-  ASSERT_OK_AND_ASSIGN(const auto client,
-                       Client::Connect(server.address(), Quick(3)));
+  const auto client = ConnectTo(server, 3);
   ASSERT_OK_AND_ASSIGN(const v1::SelectResponse response,
                        client->Select(OneCandidate("")));
   const auto decisions = server.decisions();
@@ -47,8 +49,7 @@ TEST(ClientTest, RetriesWhatAServerThatEndsCancels) {
   FakeServer server;
   server.fail_first = 2;
   server.failure = grpc::Status::CANCELLED;
-  ASSERT_OK_AND_ASSIGN(const auto client,
-                       Client::Connect(server.address(), Quick(3)));
+  const auto client = ConnectTo(server, 3);
   EXPECT_OK(client->Select(OneCandidate("a")));
   const auto decisions = server.decisions();
   ASSERT_EQ(decisions.size(), 3u);
@@ -62,10 +63,8 @@ TEST(ClientTest, RetriesWhatAServerThatEndsCancels) {
 TEST(ClientTest, GivesUpAfterMaxAttemptsWithTheServersWords) {
   FakeServer server;
   server.fail_first = 10;
-  ASSERT_OK_AND_ASSIGN(const auto client,
-                       Client::Connect(server.address(), Quick(3)));
-  EXPECT_THAT(client->Select(OneCandidate("a")),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
+  const auto client = ConnectTo(server, 3);
+  EXPECT_THAT(client->Select(OneCandidate("a")), IsUnavailable("draining"));
   EXPECT_EQ(server.decisions().size(), 3u);
 }
 
@@ -86,8 +85,7 @@ TEST(ClientTest, RetriesStayWithTheServerThatTheFirstAttemptReached) {
     first.Stop();
   });
   // gRPC cancels an attempt that the dying server is answering; it is retried.
-  EXPECT_THAT(client->Select(OneCandidate("a")),
-              StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(client->Select(OneCandidate("a")), IsUnavailable());
   death.join();
   EXPECT_EQ(second.decisions().size(), 0u);
   // Another call finds the server that is left.
@@ -113,19 +111,17 @@ TEST(ClientTest, RetriesNothingThatIsAnAnswer) {
     FakeServer server;
     server.fail_first = 1;
     server.failure = grpc::Status(code, "no");
-    ASSERT_OK_AND_ASSIGN(const auto client,
-                         Client::Connect(server.address(), Quick(3)));
+    const auto client = ConnectTo(server, 3);
     EXPECT_THAT(client->Select(OneCandidate("a")),
                 StatusIs(static_cast<absl::StatusCode>(code), "no"));
     EXPECT_EQ(server.decisions().size(), 1u) << code;
   }
 }
 
-TEST(ClientTest, RepeatedFeedbackKeepsItsId) {
+TEST(ClientTest, ReportsAreRetriedAndFeedbackKeepsItsId) {
   FakeServer server;
   server.fail_first = 1;
-  ASSERT_OK_AND_ASSIGN(const auto client,
-                       Client::Connect(server.address(), Quick(2)));
+  const auto client = ConnectTo(server, 2);
   v1::ReportFeedbackRequest request;
   request.add_feedback()->set_decision_id("a");
   ASSERT_OK(client->ReportFeedback(request));
@@ -133,17 +129,16 @@ TEST(ClientTest, RepeatedFeedbackKeepsItsId) {
   ASSERT_EQ(feedback.size(), 2u);
   EXPECT_EQ(feedback[0].feedback_id(), feedback[1].feedback_id());
   EXPECT_EQ(feedback[0].feedback_id().size(), 36u);
+  server.fail_first = 1;
+  v1::ReportShownRequest shown;
+  shown.set_decision_id("a");
+  EXPECT_OK(client->ReportShown(shown));
+  EXPECT_EQ(server.shown().size(), 2u);
 }
 
-TEST(ClientTest, ShownIsRetried) {
-  FakeServer server;
-  server.fail_first = 1;
-  ASSERT_OK_AND_ASSIGN(const auto client,
-                       Client::Connect(server.address(), Quick(2)));
-  v1::ReportShownRequest request;
-  request.set_decision_id("a");
-  EXPECT_OK(client->ReportShown(request));
-  EXPECT_EQ(server.shown().size(), 2u);
+std::string AddressesOf(const FakeServer (&servers)[3]) {
+  return absl::StrCat(servers[0].address(), ",", servers[1].address(), ",",
+                      servers[2].address());
 }
 
 // Of three servers each gets a share of the decisions, and all that concerns a
@@ -151,10 +146,7 @@ TEST(ClientTest, ShownIsRetried) {
 TEST(ClientTest, TheDecisionIdChoosesOneOfSeveralServers) {
   FakeServer servers[3];
   ASSERT_OK_AND_ASSIGN(const auto client,
-                       Client::Connect(absl::StrCat(servers[0].address(), ",",
-                                                    servers[1].address(), ",",
-                                                    servers[2].address()),
-                                       Quick(1)));
+                       Client::Connect(AddressesOf(servers), Quick(1)));
   v1::ReportFeedbackRequest report;
   for (int i = 0; i < 60; ++i) {
     const std::string id = absl::StrCat("d", i);
@@ -188,10 +180,7 @@ TEST(ClientTest, FeedbackArrivesThoughAServerOfOthersIsDown) {
   for (size_t down = 0; down < 3; ++down) {
     FakeServer servers[3];
     ASSERT_OK_AND_ASSIGN(const auto client,
-                         Client::Connect(absl::StrCat(servers[0].address(), ",",
-                                                      servers[1].address(), ",",
-                                                      servers[2].address()),
-                                         Quick(1)));
+                         Client::Connect(AddressesOf(servers), Quick(1)));
     v1::ReportFeedbackRequest report;
     for (int i = 0; i < 60; ++i) {
       const std::string id = absl::StrCat("d", i);
@@ -199,8 +188,7 @@ TEST(ClientTest, FeedbackArrivesThoughAServerOfOthersIsDown) {
       report.add_feedback()->set_decision_id(id);
     }
     servers[down].Stop();
-    EXPECT_THAT(client->ReportFeedback(report),
-                StatusIs(absl::StatusCode::kUnavailable));
+    EXPECT_THAT(client->ReportFeedback(report), IsUnavailable());
     for (size_t i = 0; i < 3; ++i) {
       const size_t decided = servers[i].decisions().size();
       EXPECT_GT(decided, 5u);
@@ -224,18 +212,18 @@ TEST(ClientTest, CallsEndAtTheirDeadline) {
 TEST(ClientTest, NoPauseGoesBeyondTheDeadline) {
   FakeServer server;
   server.fail_first = 1000000;
-  // Pauses are uniform in [0, 1000 s]. One in a thousand is below a second;
-  // then the second or third ends the call.
+  // Pauses are uniform in [0, 10^6 s]. One in a million is below a second; then
+  // the second or third ends the call.
   ASSERT_OK_AND_ASSIGN(
       const auto client,
       Client::Connect(server.address(), {.deadline_seconds = 1,
                                          .max_attempts = 4,
-                                         .first_backoff_seconds = 1000,
-                                         .max_backoff_seconds = 1000}));
+                                         .first_backoff_seconds = 1e6,
+                                         .max_backoff_seconds = 1e6}));
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_THAT(client->Select(OneCandidate("a")),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
+  EXPECT_THAT(client->Select(OneCandidate("a")), IsUnavailable("draining"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start,
+            std::chrono::duration<double>(Patience(60)));
 }
 
 TEST(ClientTest, EveryClientHasItsOwnConnection) {
@@ -270,44 +258,22 @@ TEST(ClientTest, ServesManyThreads) {
 }
 
 TEST(ClientTest, ConnectNamesWhatIsWrong) {
-  EXPECT_THAT(Client::Connect(""), StatusIs(absl::StatusCode::kInvalidArgument,
-                                            HasSubstr("server is \"\"")));
+  EXPECT_THAT(Client::Connect(""), IsInvalidArgument("server is \"\""));
   EXPECT_THAT(Client::Connect("a:1", {.deadline_seconds = 0}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("deadline_seconds is 0")));
+              IsInvalidArgument("deadline_seconds is 0"));
   EXPECT_THAT(Client::Connect("a:1", {.max_attempts = 0}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("max_attempts is 0")));
+              IsInvalidArgument("max_attempts is 0"));
   EXPECT_THAT(Client::Connect("a:1", {.first_backoff_seconds = 3,
                                       .max_backoff_seconds = 2}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("first_backoff_seconds is 3")));
+              IsInvalidArgument("first_backoff_seconds is 3"));
 }
 
 TEST(FromGrpcStatusTest, CodesKeepTheirMeaning) {
-  const std::vector<std::pair<grpc::StatusCode, absl::StatusCode>> pairs = {
-      {grpc::StatusCode::CANCELLED, absl::StatusCode::kCancelled},
-      {grpc::StatusCode::UNKNOWN, absl::StatusCode::kUnknown},
-      {grpc::StatusCode::INVALID_ARGUMENT, absl::StatusCode::kInvalidArgument},
-      {grpc::StatusCode::DEADLINE_EXCEEDED,
-       absl::StatusCode::kDeadlineExceeded},
-      {grpc::StatusCode::NOT_FOUND, absl::StatusCode::kNotFound},
-      {grpc::StatusCode::ALREADY_EXISTS, absl::StatusCode::kAlreadyExists},
-      {grpc::StatusCode::PERMISSION_DENIED,
-       absl::StatusCode::kPermissionDenied},
-      {grpc::StatusCode::RESOURCE_EXHAUSTED,
-       absl::StatusCode::kResourceExhausted},
-      {grpc::StatusCode::FAILED_PRECONDITION,
-       absl::StatusCode::kFailedPrecondition},
-      {grpc::StatusCode::ABORTED, absl::StatusCode::kAborted},
-      {grpc::StatusCode::OUT_OF_RANGE, absl::StatusCode::kOutOfRange},
-      {grpc::StatusCode::UNIMPLEMENTED, absl::StatusCode::kUnimplemented},
-      {grpc::StatusCode::INTERNAL, absl::StatusCode::kInternal},
-      {grpc::StatusCode::UNAVAILABLE, absl::StatusCode::kUnavailable},
-      {grpc::StatusCode::DATA_LOSS, absl::StatusCode::kDataLoss},
-      {grpc::StatusCode::UNAUTHENTICATED, absl::StatusCode::kUnauthenticated}};
-  for (const auto& [from, to] : pairs) {
-    EXPECT_THAT(FromGrpcStatus(grpc::Status(from, "why")), StatusIs(to, "why"));
+  // Both libraries number the codes in the same way, 1 to 16.
+  for (int code = 1; code <= 16; ++code) {
+    const grpc::Status from(static_cast<grpc::StatusCode>(code), "why");
+    EXPECT_THAT(FromGrpcStatus(from),
+                StatusIs(static_cast<absl::StatusCode>(code), "why"));
   }
   EXPECT_OK(FromGrpcStatus(grpc::Status::OK));
   // A peer with codes of its own would send this.
@@ -316,17 +282,20 @@ TEST(FromGrpcStatusTest, CodesKeepTheirMeaning) {
 }
 
 TEST(UuidTest, IsOfVersionSevenAndNow) {
+  const auto milliseconds_now = [] {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  };
+  const int64_t before = milliseconds_now();
   const std::string uuid = MakeUuidV7();
   EXPECT_THAT(uuid, MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-"
                                  "[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
   // The first 48 bits are milliseconds since the epoch.
   const int64_t milliseconds =
       std::stoll(uuid.substr(0, 8) + uuid.substr(9, 4), nullptr, 16);
-  const int64_t now = std::chrono::duration_cast<std::chrono::milliseconds>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count();
-  EXPECT_LE(milliseconds, now);
-  EXPECT_GT(milliseconds, now - 10000);
+  EXPECT_GE(milliseconds, before);
+  EXPECT_LE(milliseconds, milliseconds_now());
 }
 
 std::vector<v1::RankStreamRequest> StreamOf(int count) {
@@ -370,8 +339,7 @@ TEST(ClientTest, StreamsToTheServersOfTheDecisionsAnswerInOrder) {
 // begins where it ended.
 TEST(ClientTest, AStreamThatDrainsIsContinued) {
   FakeServer server;
-  ASSERT_OK_AND_ASSIGN(const auto client,
-                       Client::Connect(server.address(), Quick(3)));
+  const auto client = ConnectTo(server, 3);
   server.fail_at = 41;
   ASSERT_OK_AND_ASSIGN(const auto answers, client->RankStream(StreamOf(100)));
   ASSERT_EQ(answers.size(), 100u);
@@ -387,8 +355,7 @@ TEST(ClientTest, AStreamThatDrainsIsContinued) {
   EXPECT_EQ(server.decisions().size(), 202u);
   server.failure = {grpc::StatusCode::UNAVAILABLE, "draining"};
   server.fail_first = 100;
-  EXPECT_THAT(client->RankStream(StreamOf(1)),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
+  EXPECT_THAT(client->RankStream(StreamOf(1)), IsUnavailable("draining"));
 }
 
 }  // namespace

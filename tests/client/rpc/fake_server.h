@@ -181,34 +181,19 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   }
 
   std::vector<v1::ChangeServingRequest> changes() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return changes_;
+    return Copy(changes_);
   }
   std::vector<v1::DecisionContext> decisions() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return decisions_;
+    return Copy(decisions_);
   }
   // Returns LabelRequest.k of each request, 0 if unset.
-  std::vector<uint32_t> sizes() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return sizes_;
-  }
+  std::vector<uint32_t> sizes() const { return Copy(sizes_); }
   std::vector<v1::AggregateRequest> aggregates() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return aggregates_;
+    return Copy(aggregates_);
   }
-  std::vector<v1::ReportShownRequest> shown() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return shown_;
-  }
-  std::vector<v1::Feedback> feedback() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return feedback_;
-  }
-  std::set<std::string> peers() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return peers_;
-  }
+  std::vector<v1::ReportShownRequest> shown() const { return Copy(shown_); }
+  std::vector<v1::Feedback> feedback() const { return Copy(feedback_); }
+  std::set<std::string> peers() const { return Copy(peers_); }
 
   // Set these before the calls that they are about.
   std::atomic<int> fail_first{0};
@@ -222,6 +207,12 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   std::atomic<uint64_t> new_version_at{0};  // Version 2 from this decision on.
 
  private:
+  template <typename T>
+  T Copy(const T& values) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return values;
+  }
+
   grpc::Status NextStatus() {
     return fail_first-- > 0 ? failure : grpc::Status::OK;
   }

@@ -2,22 +2,19 @@
 
 #include <fstream>
 #include <map>
-#include <set>
 #include <sstream>
 
+#include "client/simulation/latency_histogram.h"
 #include "client/simulation/simulation_commands.h"
 #include "core/data/labelled_queries.h"
 #include "core/simulation/user_model.h"
 #include "tests/client/rpc/fake_server.h"
 #include "tests/testing/patience.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 // Query i has i + 2 candidates with one feature; candidate 0 is right in every
 // second query.
@@ -53,6 +50,8 @@ class SimulateTest : public testing::Test {
 
   FakeServer server_;
   config::v1::SimulateOptions options_;
+  std::ostringstream out_;
+  CommandOutput output_{out_, out_};
 };
 
 TEST_F(SimulateTest, EveryDecisionIsAskedOnceShownAndRewarded) {
@@ -234,13 +233,11 @@ TEST_F(SimulateTest, GivesUpOnAVersionAfterMaxSeconds) {
 }
 
 TEST_F(SimulateTest, RefusesWhatIsOfNoUse) {
-  EXPECT_THAT(
-      Simulate(options_, LabelledQueries(), nullptr),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no queries")));
+  EXPECT_THAT(Simulate(options_, LabelledQueries(), nullptr),
+              IsInvalidArgument("no queries"));
   options_.set_until_version("next");
   EXPECT_THAT(Simulate(options_, FourQueries(), nullptr),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("until_version is \"next\"")));
+              IsInvalidArgument("until_version is \"next\""));
 }
 
 TEST_F(SimulateTest, CommandWritesItsReport) {
@@ -248,16 +245,13 @@ TEST_F(SimulateTest, CommandWritesItsReport) {
   const std::string report = dir / "report.json";
   options_.set_report(report);
   options_.mutable_world()->set_queries(10);
-  std::ostringstream out, error;
-  CommandOutput output{out, error};
-  ASSERT_OK(RunSimulate(options_, {}, &output));
-  EXPECT_THAT(out.str(), HasSubstr("select: 300 decisions"));
+  ASSERT_OK(RunSimulate(options_, {}, &output_));
+  EXPECT_THAT(out_.str(), HasSubstr("select: 300 decisions"));
   std::stringstream text;
   text << std::ifstream(report).rdbuf();
-  EXPECT_THAT(text.str(),
-              AllOf(HasSubstr(R"("action":"select","decisions":300,)"),
-                    HasSubstr(R"("failed":0,"failed_reports":0,)"),
-                    HasSubstr(R"("model":"default","version":1,)")));
+  EXPECT_THAT(text.str(), HasTexts(R"("action":"select","decisions":300,)",
+                                   R"("failed":0,"failed_reports":0,)",
+                                   R"("model":"default","version":1,)"));
 }
 
 // The columns are those of the file; which sentences are right is not sent.
@@ -269,13 +263,10 @@ TEST_F(SimulateTest, CommandSendsTheColumnsOfAFile) {
       << "schema { column { name: 'q' type: TEXT scope: QUERY }"
          "         column { name: 's' type: TEXT } }";
   options_.set_data(dir / "answers.tsv");
-  std::ostringstream out, error;
-  CommandOutput output{out, error};
-  EXPECT_THAT(RunSimulate(options_, {}, &output),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("has columns: features must be set")));
+  EXPECT_THAT(RunSimulate(options_, {}, &output_),
+              IsInvalidArgument("has columns: features must be set"));
   options_.set_features(dir / "spec.textproto");
-  ASSERT_OK(RunSimulate(options_, {}, &output));
+  ASSERT_OK(RunSimulate(options_, {}, &output_));
   std::map<std::string, int> asked;
   for (const auto& d : server_.decisions()) {
     EXPECT_EQ(d.candidates().num_features(), 0);
@@ -290,20 +281,40 @@ TEST_F(SimulateTest, CommandSendsTheColumnsOfAFile) {
   EXPECT_GT(asked["Who?"], 100);
   EXPECT_GT(asked["When?"], 100);
   options_.clear_data();
-  EXPECT_THAT(RunSimulate(options_, {}, &output),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("must be empty without data")));
+  EXPECT_THAT(RunSimulate(options_, {}, &output_),
+              IsInvalidArgument("must be empty without data"));
 }
 
 TEST_F(SimulateTest, CommandFailsWhereARequestFailed) {
   server_.fail_first = 1;
   server_.failure = grpc::Status(grpc::StatusCode::INTERNAL, "bug");
-  std::ostringstream out, error;
-  CommandOutput output{out, error};
   options_.mutable_world()->set_queries(10);
-  EXPECT_THAT(RunSimulate(options_, {}, &output),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("bug")));
-  EXPECT_THAT(out.str(), HasSubstr("1 "));
+  EXPECT_THAT(RunSimulate(options_, {}, &output_), IsUnavailable("bug"));
+  EXPECT_THAT(out_.str(), HasSubstr("1 "));
+}
+
+TEST(LatencyHistogramTest, QuantilesAreWithinOnePercent) {
+  LatencyHistogram histogram;
+  LatencyHistogram other;
+  // 1, 2, … 1000 ms over both.
+  for (int i = 1; i <= 1000; ++i) {
+    (i % 2 == 0 ? histogram : other).Add(i * 1e-3);
+  }
+  histogram.Merge(other);
+  EXPECT_EQ(histogram.count(), 1000u);
+  EXPECT_EQ(histogram.max_seconds(), 1);
+  EXPECT_NEAR(histogram.Quantile(0.5), 0.5, 0.5 * 0.0101);
+  EXPECT_NEAR(histogram.Quantile(0.99), 0.99, 0.99 * 0.0101);
+  EXPECT_EQ(histogram.Quantile(1), 1);
+}
+
+TEST(LatencyHistogramTest, TakesExtremes) {
+  LatencyHistogram histogram;
+  EXPECT_EQ(histogram.Quantile(0.5), 0);
+  histogram.Add(0);
+  EXPECT_EQ(histogram.Quantile(0.5), 0);
+  histogram.Add(1e6);
+  EXPECT_EQ(histogram.max_seconds(), 1e6);
 }
 
 }  // namespace

@@ -1,14 +1,12 @@
 #pragma once
 // Directories of segments as sidecars write them.
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "io/segments/segment.h"
 #include "io/segments/segment_writer.h"
 #include "sortition/log/v1/log.pb.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {

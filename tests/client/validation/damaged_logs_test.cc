@@ -1,32 +1,21 @@
 // Every kind of damage is found by the check that is for it.
 #include <cmath>
-#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <sstream>
 
 #include "client/validation/bounded_map.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "io/models/model_store.h"
 #include "tests/client/validation/validate_fixture.h"
 
 namespace sortition {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-
 class DamagedLogTest : public ValidateFixture {
  protected:
-  // Expects that `check` fails, and no other check.
   void ExpectFail(const std::string& check, const std::string& text) {
-    const auto found = Found();
-    for (const auto& [name, finding] : found) {
-      EXPECT_EQ(name, check) << finding.text;
-    }
-    ASSERT_TRUE(found.contains(check));
-    EXPECT_EQ(found.at(check).level, Level::kFail);
-    EXPECT_THAT(found.at(check).text, HasSubstr(text));
+    ExpectOnly(check, Level::kFail, text);
   }
 
   // Gives each tuple the propensity under another policy of what was drawn.
@@ -48,18 +37,14 @@ class DamagedLogTest : public ValidateFixture {
   }
 };
 
-TEST_F(DamagedLogTest, ATemperatureTooHighInTheLog) {
-  Tuples tuples = Log(Softmax(2, 0.1), kDecisions);
-  Relabel(Softmax(1, 0.1), &tuples);
-  Write(tuples);
-  ExpectFail("mean_weight", "must be 1");
-}
-
-TEST_F(DamagedLogTest, ATemperatureTooLowInTheLog) {
-  Tuples tuples = Log(Softmax(0.5, 0.1), kDecisions);
-  Relabel(Softmax(2, 0.1), &tuples);
-  Write(tuples);
-  ExpectFail("mean_weight", "must be 1");
+TEST_F(DamagedLogTest, ATemperatureThatIsNotTheLogs) {
+  for (const auto& [drawn, logged] : {std::pair{2.0, 1.0}, {0.5, 2.0}}) {
+    Tuples tuples = Log(Softmax(drawn, 0.1), kDecisions);
+    Relabel(Softmax(logged, 0.1), &tuples);
+    Write(tuples);
+    ExpectFail("mean_weight", "must be 1");
+    std::filesystem::remove(path_);
+  }
 }
 
 TEST_F(DamagedLogTest, PropensitiesOfAnotherModel) {
@@ -74,68 +59,66 @@ TEST_F(DamagedLogTest, PropensitiesOfAnotherModel) {
   ExpectFail("mean_weight", "default version 2 SELECT");
 }
 
-TEST_F(DamagedLogTest, SwappedColumns) {
+// The second version's columns are changed from row to row.
+TEST_F(DamagedLogTest, ColumnsThatMoved) {
+  using Values = google::protobuf::RepeatedField<float>;
+  const struct {
+    std::function<void(int, Values*)> change;
+    Level level;
+    std::string text;
+  } kCases[] = {
+      {[](int row, Values* values) { values->SwapElements(row + 1, row + 2); },
+       Level::kFail, "version 2 has columns in each other's place: 1 and 2"},
+      {[](int row, Values* values) {
+         values->Set(row, 1000 * values->Get(row));
+       },
+       Level::kWarn, "whose range moved: 0 from"}};
   Write(Log(Softmax(1, 0.1), kDecisions));
   Logger second = Softmax(1, 0.1);
   second.version = 2;
-  Tuples tuples = Log(second, kDecisions, kDecisions);
-  for (log::v1::BanditTuple& tuple : tuples) {
-    auto& values = *tuple.mutable_decision()->mutable_dense_values();
-    for (int i = 0; i < values.size(); i += kColumns) {
-      values.SwapElements(i + 1, i + 2);
+  const Tuples clean = Log(second, kDecisions, kDecisions);
+  for (const auto& moved : kCases) {
+    Tuples tuples = clean;
+    for (log::v1::BanditTuple& tuple : tuples) {
+      auto& values = *tuple.mutable_decision()->mutable_dense_values();
+      for (int row = 0; row < values.size(); row += kColumns) {
+        moved.change(row, &values);
+      }
     }
+    Write(tuples);
+    ExpectOnly("features", moved.level, moved.text);
+    std::filesystem::remove(path_);
   }
-  Write(tuples);
-  const auto found = Found();
-  ASSERT_TRUE(found.contains("features"));
-  EXPECT_EQ(found.size(), 1u);
-  EXPECT_EQ(found.at("features").level, Level::kFail);
-  EXPECT_THAT(
-      found.at("features").text,
-      HasSubstr("version 2 has columns in each other's place: 1 and 2"));
 }
 
-TEST_F(DamagedLogTest, AColumnInOtherUnits) {
-  Write(Log(Softmax(1, 0.1), kDecisions));
-  Logger second = Softmax(1, 0.1);
-  second.version = 2;
-  Tuples tuples = Log(second, kDecisions, kDecisions);
-  for (log::v1::BanditTuple& tuple : tuples) {
-    auto& values = *tuple.mutable_decision()->mutable_dense_values();
-    for (int i = 0; i < values.size(); i += kColumns) {
-      values.Set(i, 1000 * values.Get(i));
-    }
+TEST_F(DamagedLogTest, OneThingThatIsWrong) {
+  const struct {
+    std::function<void(Tuples*)> damage;
+    std::string check;
+    std::string text;
+  } kCases[] = {
+      {[](Tuples* t) { *(*t)[12].add_feedback() = (*t)[10].feedback(0); },
+       "feedback_ids", "decision d12: feedback id fd10 came before"},
+      {[](Tuples* t) { t->push_back((*t)[13]); }, "decision_ids",
+       "1 of 3001 decisions, first"},
+      {[](Tuples* t) {
+         for (size_t i = 100; i < t->size(); ++i) {
+           DecisionAt(i, t)->set_time_us(DecisionAt(i, t)->time_us() - 5000000);
+         }
+       },
+       "clock", "decision d100: time is 4.999990 s before"},
+      {[](Tuples* t) {
+         DecisionAt(9, t)->mutable_policy()->set_inverse_temperature(1.25);
+       },
+       "policies", "decision d9: version 1 of model default has another"}};
+  const Tuples clean = Log(Softmax(1, 0.1), kDecisions);
+  for (const auto& wrong : kCases) {
+    Tuples tuples = clean;
+    wrong.damage(&tuples);
+    Write(tuples);
+    ExpectFail(wrong.check, wrong.text);
+    std::filesystem::remove(path_);
   }
-  Write(tuples);
-  const auto found = Found();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found.at("features").level, Level::kWarn);
-  EXPECT_THAT(found.at("features").text,
-              HasSubstr("whose range moved: 0 from"));
-}
-
-TEST_F(DamagedLogTest, ADoubledFeedback) {
-  Tuples tuples = Log(Softmax(1, 0.1), kDecisions);
-  *tuples[12].add_feedback() = tuples[10].feedback(0);
-  Write(tuples);
-  ExpectFail("feedback_ids", "decision d12: feedback id fd10 came before");
-}
-
-TEST_F(DamagedLogTest, ADoubledDecision) {
-  Tuples tuples = Log(Softmax(1, 0.1), kDecisions);
-  tuples.push_back(tuples[13]);
-  Write(tuples);
-  ExpectFail("decision_ids", "1 of 3001 decisions, first");
-}
-
-TEST_F(DamagedLogTest, AClockThatWentBack) {
-  Tuples tuples = Log(Softmax(1, 0.1), kDecisions);
-  for (size_t i = 100; i < tuples.size(); ++i) {
-    DecisionAt(i, &tuples)
-        ->set_time_us(DecisionAt(i, &tuples)->time_us() - 5000000);
-  }
-  Write(tuples);
-  ExpectFail("clock", "decision d100: time is 4.999990 s before");
 }
 
 TEST_F(DamagedLogTest, AClockThatWasSetAndSaidSoIsAWarning) {
@@ -254,36 +237,22 @@ TEST_F(DamagedLogTest, RecordsThatAreMissingBetweenSegments) {
   EXPECT_THAT(Found(), IsEmpty());
   header_.set_first_sequence(205);
   Write(Log(Softmax(1, 0.1), 100, 200));
-  EXPECT_EQ(Found().at("damage").level, Level::kWarn);
-  EXPECT_THAT(Found().at("damage").text,
-              HasSubstr("5 records are missing between segments"));
+  ExpectOnly("damage", Level::kWarn, "5 records are missing between segments");
 }
 
 TEST_F(DamagedLogTest, ATornEnd) {
   Write(Log(Softmax(1, 0.1), 100));
   // Cuts into the footer.
   std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 5);
-  EXPECT_EQ(Found().at("damage").level, Level::kWarn);
-  EXPECT_THAT(Found().at("damage").text,
-              HasSubstr("bytes that are no whole record"));
+  ExpectOnly("damage", Level::kWarn, "bytes that are no whole record");
 }
 
 TEST_F(DamagedLogTest, AWindowThatChangedInTheMiddle) {
   Write(Log(Softmax(1, 0.1), 500), 60);
   Write(Log(Softmax(1, 0.1), 500, 500), 30);
-  const auto found = Found();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found.at("joins").level, Level::kWarn);
-  EXPECT_THAT(found.at("joins").text,
-              testing::AllOf(HasSubstr("500 tuples joined by SUM of 30 s"),
-                             HasSubstr("500 tuples joined by SUM of 60 s")));
-}
-
-TEST_F(DamagedLogTest, TwoPoliciesUnderOneVersion) {
-  Tuples tuples = Log(Softmax(1, 0.1), 500);
-  DecisionAt(9, &tuples)->mutable_policy()->set_inverse_temperature(1.25);
-  Write(tuples);
-  ExpectFail("policies", "decision d9: version 1 of model default has another");
+  ExpectOnly("joins", Level::kWarn, "500 tuples joined by SUM of 30 s");
+  EXPECT_THAT(Found().at("joins").text,
+              HasSubstr("500 tuples joined by SUM of 60 s"));
 }
 
 // Numbers of versions come from the log: what is held of them is bounded.
@@ -338,10 +307,7 @@ TEST_F(DamagedLogTest, MuchThatIsCensored) {
   Tuples tuples = Log(Softmax(1, 0.1), 500);
   for (size_t i = 0; i < 60; ++i) tuples[i].add_censored(log::v1::LOST);
   Write(tuples);
-  const auto found = Found();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found.at("feedback").text,
-              HasSubstr("12 % are censored (lost 60)"));
+  ExpectOnly("feedback", Level::kWarn, "12 % are censored (lost 60)");
 }
 
 TEST_F(DamagedLogTest, TheCommandPrintsEachCheckAndExitsWithOne) {
@@ -372,9 +338,203 @@ TEST_F(DamagedLogTest, ALogWithoutDecisionsIsAnError) {
   Write({});
   std::ostringstream out, error;
   CommandOutput output{out, error};
-  EXPECT_THAT(
-      RunLogValidate({}, {dir_ / "log"}, &output),
-      StatusIs(absl::StatusCode::kNotFound, HasSubstr("holds no decisions")));
+  EXPECT_THAT(RunLogValidate({}, {dir_ / "log"}, &output),
+              IsNotFound("holds no decisions"));
+}
+
+// Logs of every policy pass.
+
+struct Named {
+  std::string name;
+  Logger logger;
+};
+
+Logger Of(log::v1::ActionKind kind, uint32_t top_k, double mixture,
+          const std::function<void(model::v1::Policy*)>& set) {
+  Logger logger;
+  logger.kind = kind;
+  logger.top_k = top_k;
+  logger.policy.set_inverse_temperature(1.5);
+  logger.policy.set_uniform_mixture(mixture);
+  set(&logger.policy);
+  return logger;
+}
+
+std::vector<Named> Policies() {
+  using model::v1::BoltzmannRanking;
+  using model::v1::GameRanking;
+  using model::v1::GameSubset;
+  using model::v1::Policy;
+  const auto plackett_luce = [](Policy* p) { p->mutable_plackett_luce(); };
+  const auto boltzmann = [](Policy* p) {
+    p->mutable_boltzmann_ranking()->set_rank_weights(BoltzmannRanking::DCG);
+    p->mutable_boltzmann_ranking()->set_head(3);
+    p->mutable_boltzmann_ranking()->set_plackett_luce_mixture(0.2);
+  };
+  const auto game_order = [](Policy* p) {
+    p->mutable_game_ranking()->set_discount(GameRanking::DCG);
+  };
+  const auto factored = [](Policy* p) {
+    for (const double factor : {2.0, 0.5}) {
+      p->mutable_plackett_luce()->add_rank_factors(factor);
+    }
+  };
+  const auto sorted = [](Policy* p) {
+    p->mutable_sorted_ranking()->set_swap_probability(0.4);
+    p->mutable_sorted_ranking()->set_shuffle_probability(0.2);
+    p->mutable_sorted_ranking()->set_shuffle_ranks(3);
+  };
+  const auto precision = [](Policy* p) {
+    p->mutable_game_subset()->set_measure(GameSubset::PRECISION);
+    p->mutable_game_subset()->set_k(2);
+  };
+  const auto f_beta = [](Policy* p) {
+    p->mutable_game_subset()->set_measure(GameSubset::F_BETA);
+  };
+  const auto subset = [](Policy* p) { p->mutable_independent_subset(); };
+  return {
+      {"softmax", Softmax(1, 0)},
+      {"sharp_softmax", Softmax(4, 0)},
+      {"softmax_mixture", Softmax(2, 0.1)},
+      {"uniform_selection", {.version = 0, .kind = log::v1::SELECT}},
+      {"uniform_order", {.version = 0, .kind = log::v1::RANK, .top_k = 3}},
+      {"uniform_subset", {.version = 0, .kind = log::v1::SUBSET}},
+      {"plackett_luce", Of(log::v1::RANK, 4, 0, plackett_luce)},
+      {"plackett_luce_mixture", Of(log::v1::RANK, 2, 0.2, plackett_luce)},
+      {"boltzmann", Of(log::v1::RANK, 5, 0, boltzmann)},
+      {"boltzmann_mixture", Of(log::v1::RANK, 5, 0.1, boltzmann)},
+      {"factored", Of(log::v1::RANK, 4, 0, factored)},
+      {"factored_mixture", Of(log::v1::RANK, 2, 0.2, factored)},
+      {"sorted", Of(log::v1::RANK, 5, 0, sorted)},
+      {"sorted_mixture", Of(log::v1::RANK, 3, 0.1, sorted)},
+      {"game_order", Of(log::v1::RANK, 5, 0, game_order)},
+      {"game_order_mixture", Of(log::v1::RANK, 3, 0.1, game_order)},
+      {"game_precision", Of(log::v1::SUBSET, 2, 0, precision)},
+      {"game_precision_mixture", Of(log::v1::SUBSET, 2, 0.1, precision)},
+      {"game_f_beta", Of(log::v1::SUBSET, 0, 0, f_beta)},
+      {"game_f_beta_mixture", Of(log::v1::SUBSET, 0, 0.1, f_beta)},
+      {"independent_subset", Of(log::v1::SUBSET, 0, 0, subset)},
+      {"independent_subset_k", Of(log::v1::SUBSET, 2, 0.1, subset)},
+  };
+}
+
+class CleanLogTest : public ValidateFixture,
+                     public testing::WithParamInterface<Named> {};
+
+TEST_P(CleanLogTest, Passes) {
+  Write(Log(GetParam().logger, kDecisions));
+  for (const CheckResult& result : Validate()) {
+    EXPECT_EQ(result.finding.level, Level::kPass)
+        << result.check << ": " << result.finding.text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, CleanLogTest, testing::ValuesIn(Policies()),
+                         [](const testing::TestParamInfo<Named>& named) {
+                           return named.param.name;
+                         });
+
+using CleanLogsTest = ValidateFixture;
+
+TEST_F(CleanLogsTest, OfManyVersionsPass) {
+  uint64_t version = 0;
+  for (Named named : Policies()) {
+    if (named.logger.version == 0) continue;
+    named.logger.version = ++version;
+    Write(Log(named.logger, 200, 200 * version));
+  }
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
+// A set of labels, each drawn on its own with probability 0.3.
+TEST_F(CleanLogsTest, OfLabelsPass) {
+  Tuples tuples(kDecisions);
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    const std::string id = absl::StrCat("l", i);
+    RandomSequence random(StableHash(HashDomain::kSimulation, {id}));
+    log::v1::Decision& decision = *tuples[i].mutable_decision();
+    decision.set_decision_id(id);
+    decision.set_model("labels");
+    decision.set_version(1);
+    decision.mutable_policy()->mutable_independent_labels()->set_num_labels(4);
+    decision.set_action_kind(log::v1::LABELS);
+    decision.set_num_candidates(1);
+    decision.set_num_features(1);
+    decision.set_num_labels(4);
+    decision.add_dense_values(1);
+    double log_propensity = 0;
+    for (int label = 0; label < 4; ++label) {
+      const bool chosen = random.Uniform() < 0.3;
+      if (chosen) decision.add_action(label);
+      log_propensity += std::log(chosen ? 0.3 : 0.7);
+    }
+    decision.set_log_propensity(log_propensity);
+    tuples[i].set_has_feedback(true);
+  }
+  Write(tuples);
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
+TEST_F(CleanLogsTest, OfAStoreAreRecomputed) {
+  Logger logger = Softmax(1, 0.1);
+  logger.draw_salt = "0123456789abcdef0123456789abcdef";
+  model::v1::Model model;
+  model.set_name("default");
+  model.set_num_features(kColumns);
+  for (const double weight : logger.weights) model.add_weights(weight);
+  *model.mutable_policy() = logger.policy;
+  const ModelStore store(dir_.Sub("models"));
+  ASSERT_OK(store.Publish(model, nullptr, {}, {.draw_salt = logger.draw_salt}));
+  Tuples tuples = Log(logger, 50);
+  Write(tuples);
+  options_.set_model_store(dir_ / "models");
+  EXPECT_THAT(Found(), IsEmpty());
+  // One bit of one propensity.
+  log::v1::Decision& decision = *tuples[7].mutable_decision();
+  decision.set_log_propensity(std::nextafter(decision.log_propensity(), -1e9));
+  std::filesystem::remove(path_);
+  Write(tuples);
+  ExpectOnly("recompute", Level::kFail, "1 of 50 decisions, first");
+}
+
+// A log of another system: it could not draw candidates 3 to 5, and does not
+// say when it drew.
+TEST_F(CleanLogsTest, OfOtherSystemsPass) {
+  Tuples tuples = Log({.version = 0, .kind = log::v1::SELECT}, kDecisions);
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    tuples[i].clear_position();
+    log::v1::Decision& decision = *tuples[i].mutable_decision();
+    decision.clear_eligible();
+    decision.set_action(0, static_cast<int32_t>(i % 3));
+    decision.set_log_propensity(std::log(1.0 / 3));
+    decision.set_time_us(1000000000 - static_cast<int64_t>(5000000 * (i % 2)));
+  }
+  Write(tuples);
+  EXPECT_THAT(Found(), IsEmpty());
+  for (log::v1::BanditTuple& tuple : tuples) {
+    tuple.mutable_decision()->set_log_propensity(std::log(1.0 / 8));
+  }
+  std::filesystem::remove(path_);
+  Write(tuples);
+  EXPECT_EQ(Found().at("mean_weight").level, Level::kFail);
+}
+
+TEST_F(CleanLogsTest, ASpoolMayRepeatWhatTheJoinDrops) {
+  for (const log::v1::BanditTuple& tuple : Log(Softmax(1, 0), 200)) {
+    *more_.emplace_back().mutable_decision() = tuple.decision();
+  }
+  more_.push_back(more_.back());
+  log::v1::LogRecord feedback;
+  feedback.mutable_feedback()->set_feedback_id("f");
+  feedback.mutable_feedback()->set_time_us(2000000);
+  more_.push_back(feedback);
+  more_.push_back(feedback);
+  Write({});
+  for (const auto& [check, finding] : Found()) {
+    EXPECT_EQ(finding.level, Level::kWarn) << check << ": " << finding.text;
+    EXPECT_THAT(finding.text, HasSubstr("the join drops"));
+  }
+  EXPECT_EQ(Found().size(), 2u);
 }
 
 }  // namespace

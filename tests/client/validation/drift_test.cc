@@ -5,18 +5,12 @@
 #include "client/validation/drift_check.h"
 #include "core/features/feature_learning.h"
 #include "core/features/feature_transform.h"
-#include "gmock/gmock.h"
-#include "google/protobuf/text_format.h"
-#include "gtest/gtest.h"
 #include "io/models/model_store.h"
 #include "tests/client/validation/validate_fixture.h"
+#include "tests/testing/parse_text.h"
 
 namespace sortition {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 constexpr char kSpec[] = R"(
 schema {
@@ -71,8 +65,7 @@ class DriftTest : public ValidateFixture {
 
   // Publishes a version that was trained on the shop.
   void Train() {
-    model::v1::FeatureSpec spec;
-    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kSpec, &spec));
+    const auto spec = ParseText<model::v1::FeatureSpec>(kSpec);
     ASSERT_OK_AND_ASSIGN(
         const model::v1::Features features,
         LearnFeatures(spec, [](QueryVisitor visit) -> absl::Status {
@@ -102,11 +95,9 @@ class DriftTest : public ValidateFixture {
   // `change` had changed.
   Tuples Decide(uint64_t version, size_t n, const Change& change,
                 size_t first) {
-    const auto loaded = ModelStore(options_.model_store()).Load("default", 1);
-    EXPECT_OK(loaded);
-    const StoredModel& stored = *loaded;
-    const auto policy = LinearPolicy::Create(stored.model);
-    EXPECT_OK(policy);
+    const StoredModel stored =
+        *ModelStore(options_.model_store()).Load("default", 1);
+    const LinearPolicy policy = *LinearPolicy::Create(stored.model);
     PolicyWorkspace workspace;
     Draw draw;
     Tuples tuples(n);
@@ -128,10 +119,10 @@ class DriftTest : public ValidateFixture {
       change(decision.mutable_columns());
       PolicyQuery query;
       query.columns = &decision.columns();
-      policy->Decide(query,
-                     DecisionKey("default", version, decision.decision_id(),
-                                 stored.draw_salt),
-                     &workspace, &draw);
+      policy.Decide(query,
+                    DecisionKey("default", version, decision.decision_id(),
+                                stored.draw_salt),
+                    &workspace, &draw);
       EXPECT_OK(workspace.refusal);
       decision.mutable_action()->Assign(draw.action.begin(), draw.action.end());
       decision.set_log_propensity(draw.log_propensity);
@@ -166,17 +157,14 @@ class DriftTest : public ValidateFixture {
 TEST_F(DriftTest, WhatIsServedAsItWasTrainedPasses) {
   Train();
   Serve(1, kServed, Nothing);
-  const auto found = Found();
-  for (const auto& [check, finding] : found)
-    ADD_FAILURE() << check << finding.text;
+  EXPECT_THAT(Found(), IsEmpty());
   const auto drift = Drift();
   ASSERT_EQ(drift.size(), 1u);
   // The five that moved most, of five columns and the two features that are
   // not sparse.
-  EXPECT_THAT(drift[0].text,
-              AllOf(HasSubstr("default version 1: 1000 decisions as in "
-                              "training, by stability index: "),
-                    HasSubstr(", 2 more")));
+  EXPECT_THAT(drift[0].text, HasTexts("default version 1: 1000 decisions as in "
+                                      "training, by stability index: ",
+                                      ", 2 more"));
 }
 
 TEST_F(DriftTest, AColumnInAnotherUnitIsNamed) {
@@ -249,9 +237,8 @@ TEST_F(DriftTest, VersionsThatAreNotInTheStoreAreTolerated) {
   EXPECT_EQ(drift[0].level, Level::kPass);
   EXPECT_THAT(drift[0].text, HasSubstr("version 1: 1000 decisions as in"));
   EXPECT_EQ(drift[1].level, Level::kWarn);
-  EXPECT_THAT(drift[1].text,
-              AllOf(HasSubstr("no training to compare with: 10 of 1010"),
-                    HasSubstr("decision d1000: ")));
+  EXPECT_THAT(drift[1].text, HasTexts("no training to compare with: 10 of 1010",
+                                      "decision d1000: "));
 }
 
 TEST_F(DriftTest, ColumnsThatTheModelRefusesAreCounted) {
@@ -266,8 +253,7 @@ TEST_F(DriftTest, ColumnsThatTheModelRefusesAreCounted) {
   const auto findings = check.Report();
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].level, Level::kWarn);
-  EXPECT_THAT(findings[0].text,
-              AllOf(HasSubstr("1 of 1 decisions"), HasSubstr("'prize'")));
+  EXPECT_THAT(findings[0].text, HasTexts("1 of 1 decisions", "'prize'"));
 }
 
 TEST_F(DriftTest, ALogOfFeaturesHasNothingToCompare) {

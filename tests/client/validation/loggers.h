@@ -1,13 +1,6 @@
 #pragma once
 // Policies that log, and the queries that they decided.
-#include <cstdint>
-#include <utility>
-#include <vector>
-
-#include "core/policies/linear_policy.h"
-#include "gtest/gtest.h"
-#include "sortition/log/v1/log.pb.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/trainer/synthetic_tuples.h"
 
 namespace sortition {
 
@@ -44,18 +37,6 @@ inline Logger Softmax(double inverse_temperature, double mixture) {
   logger.policy.set_inverse_temperature(inverse_temperature);
   logger.policy.set_uniform_mixture(mixture);
   return logger;
-}
-
-inline PolicyQuery QueryOf(const log::v1::Decision& decision) {
-  PolicyQuery query;
-  query.candidates = Candidates::DenseUnchecked(
-      {decision.dense_values().data(),
-       static_cast<size_t>(decision.dense_values_size())},
-      decision.num_features());
-  query.eligible = {decision.eligible().data(),
-                    static_cast<size_t>(decision.eligible_size())};
-  query.top_k = decision.top_k();
-  return query;
 }
 
 }  // namespace sortition

@@ -1,17 +1,10 @@
 #pragma once
 // Logs as a sidecar writes them, of any policy, with damage on demand.
 #include <map>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/validation/log_validate.h"
-#include "core/base/random.h"
-#include "io/segments/segment_writer.h"
 #include "sortition/config/v1/sidecar.pb.h"
 #include "tests/client/validation/loggers.h"
-#include "tests/testing/status_matchers.h"
-#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 
@@ -112,6 +105,18 @@ class ValidateFixture : public testing::Test {
       found.emplace(result.check, result.finding);
     }
     return found;
+  }
+
+  // Expects that `check` finds this, and no other check finds anything.
+  void ExpectOnly(const std::string& check, Level level,
+                  const std::string& text) {
+    const auto found = Found();
+    for (const auto& [name, finding] : found) {
+      EXPECT_EQ(name, check) << finding.text;
+    }
+    ASSERT_TRUE(found.contains(check));
+    EXPECT_EQ(found.at(check).level, level);
+    EXPECT_THAT(found.at(check).text, testing::HasSubstr(text));
   }
 
   const TempDir dir_;

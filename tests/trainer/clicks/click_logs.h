@@ -1,21 +1,10 @@
 #pragma once
 // Logs of rankings that were drawn by a known policy and clicked by a known
 // user.
-#include <cmath>
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "core/base/random.h"
 #include "core/clicks/click_model.h"
-#include "core/policies/linear_policy.h"
-#include "gtest/gtest.h"
-#include "io/models/model_store.h"
 #include "sortition/config/v1/clicks.pb.h"
-#include "tests/testing/status_matchers.h"
-#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/clicks/clicks.h"
 
@@ -105,8 +94,6 @@ inline std::vector<log::v1::BanditTuple> DrawClickTuples(
   if (world.model) policy = *LinearPolicy::Create(*world.model);
   RandomSequence random(SeedKey(seed));
   std::vector<log::v1::BanditTuple> tuples;
-  PolicyWorkspace workspace;
-  Draw draw;
   for (size_t s = 0; s < sessions; ++s) {
     const auto query = static_cast<uint32_t>(random.Below(world.queries));
     log::v1::BanditTuple& tuple = tuples.emplace_back();
@@ -119,15 +106,7 @@ inline std::vector<log::v1::BanditTuple> DrawClickTuples(
     if (policy.has_value()) {
       decision->set_version(1);
       *decision->mutable_policy() = world.model->policy();
-      const std::vector<float> values(decision->dense_values().begin(),
-                                      decision->dense_values().end());
-      PolicyQuery asked;
-      asked.candidates = Candidates::DenseUnchecked(values, 2);
-      asked.top_k = world.ranks;
-      policy->Decide(asked, DecisionKey("default", 1, decision->decision_id()),
-                     &workspace, &draw);
-      decision->mutable_action()->Add(draw.action.begin(), draw.action.end());
-      decision->set_log_propensity(draw.log_propensity);
+      Redecide(*policy, decision);
     } else {
       DrawUniformOrder(world, &random, decision);
     }

@@ -1,15 +1,9 @@
 #pragma once
 // Tests of `sortition-trainer cluster` on simulated logs.
 #include <set>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "gtest/gtest.h"
 #include "io/files.h"
-#include "tests/testing/status_matchers.h"
-#include "tests/testing/temp_dir.h"
 #include "tests/trainer/cluster/score_lists.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/cluster/cluster.h"

@@ -1,9 +1,8 @@
 #pragma once
 // A file with the text of a test.
-#include <string>
 
 #include "io/files.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {

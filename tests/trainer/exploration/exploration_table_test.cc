@@ -1,17 +1,19 @@
 #include "trainer/exploration/exploration_table.h"
 
-#include <cmath>
-
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/testing/status_matchers.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "tests/testing/parse_text.h"
+#include "tests/testing/refusals.h"
 #include "tests/trainer/exploration/small_world.h"
+#include "trainer/exploration/exploration_list.h"
+#include "trainer/exploration/exploration_notation.h"
+#include "trainer/exploration/exploration_text.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::ExplorationTable;
-using testing::HasSubstr;
+using google::protobuf::util::MessageDifferencer;
+using testing::Contains;
 
 class ExplorationTableTest : public testing::Test {
  protected:
@@ -262,6 +264,190 @@ TEST_F(ExplorationTableTest, OrdersThatWereNotShownHaveNoWeight) {
   ASSERT_OK_AND_ASSIGN(const ExplorationTable table, Measure());
   EXPECT_NEAR(RowOf(table, "present").snips_reward().value(),
               WorldValue(PlackettLuceOrders(2)), 1e-9);
+}
+
+std::vector<std::string> Names(const ExplorationList& list) {
+  std::vector<std::string> names;
+  for (const NamedExploration& exploration : list.explorations) {
+    names.push_back(exploration.name);
+  }
+  return names;
+}
+
+model::v1::Policy PlackettLuce(double alpha, double uniform) {
+  model::v1::Policy policy;
+  policy.set_inverse_temperature(alpha);
+  policy.set_uniform_mixture(uniform);
+  policy.mutable_plackett_luce();
+  return policy;
+}
+
+TEST(ExplorationListTest, NamesAreTheNotationOfTheirPolicies) {
+  const model::v1::Policy present = PlackettLuce(1.5, 0.1);
+  ASSERT_OK_AND_ASSIGN(const ExplorationList list,
+                       ListExplorations(present, 7, {}));
+  EXPECT_EQ(list.present, 0);
+  EXPECT_EQ(list.by_score, 1);
+  EXPECT_TRUE(MessageDifferencer::Equals(list.explorations[0].policy, present));
+  ASSERT_OK_AND_ASSIGN(const auto sorted, ParseExploration("sorted", 1.5));
+  EXPECT_TRUE(MessageDifferencer::Equals(list.explorations[1].policy, sorted));
+  for (size_t k = 2; k < list.explorations.size(); ++k) {
+    const NamedExploration& exploration = list.explorations[k];
+    ASSERT_OK_AND_ASSIGN(const auto policy,
+                         ParseExploration(exploration.name, 1.5));
+    EXPECT_TRUE(MessageDifferencer::Equals(policy, exploration.policy))
+        << exploration.name;
+  }
+  EXPECT_THAT(Names(list), Contains("pl:alpha=1.5"));
+  EXPECT_THAT(Names(list), Contains("pl:alpha=6"));
+  EXPECT_THAT(Names(list), Contains("sorted:shuffle=0.05x7"));
+}
+
+TEST(ExplorationListTest, HasNoPolicyTwice) {
+  ASSERT_OK_AND_ASSIGN(const ExplorationList plain,
+                       ListExplorations(PlackettLuce(1.5, 0), 100, {}));
+  EXPECT_THAT(Names(plain), Not(Contains("pl:alpha=1.5")));
+  EXPECT_THAT(Names(plain), Contains("sorted:shuffle=0.05x10"));
+  ASSERT_OK_AND_ASSIGN(const auto sorted, ParseExploration("sorted", 2));
+  ASSERT_OK_AND_ASSIGN(const ExplorationList by_score,
+                       ListExplorations(sorted, 1, {}));
+  EXPECT_EQ(by_score.by_score, by_score.present);
+  EXPECT_THAT(Names(by_score), Not(Contains("order by score")));
+  EXPECT_THAT(Names(by_score), Contains("sorted:shuffle=0.2x2"));
+}
+
+TEST(ExplorationListTest, OnesOwnComeLast) {
+  google::protobuf::RepeatedPtrField<std::string> named;
+  named.Add("pl:alpha=9, sorted:swap=0.3");
+  named.Add("sorted:uniform=1");
+  ASSERT_OK_AND_ASSIGN(const ExplorationList list,
+                       ListExplorations(PlackettLuce(1, 0), 3, named));
+  const std::vector<std::string> names = Names(list);
+  const std::vector<std::string> last(names.end() - 3, names.end());
+  EXPECT_THAT(last,
+              ElementsAre("pl:alpha=9", "sorted:swap=0.3", "sorted:uniform=1"));
+  named.Add("sorted:swap=0.1");
+  ASSERT_OK_AND_ASSIGN(const ExplorationList again,
+                       ListExplorations(PlackettLuce(1, 0), 3, named));
+  EXPECT_EQ(Names(again).back(), "sorted:swap=0.1");
+  EXPECT_EQ(again.explorations.size(), list.explorations.size());
+  named.Add("pl:alpha=1,");
+  EXPECT_THAT(ListExplorations(PlackettLuce(1, 0), 3, named),
+              IsInvalidArgument("exploration ''"));
+}
+
+TEST(ExplorationListTest, TemperaturesStayInTheirRange) {
+  ASSERT_OK_AND_ASSIGN(const ExplorationList list,
+                       ListExplorations(PlackettLuce(9e5, 0), 3, {}));
+  EXPECT_THAT(Names(list), Contains("pl:alpha=1e+06"));
+}
+
+TEST(ExplorationNotationTest, NamesPlackettLuce) {
+  ASSERT_OK_AND_ASSIGN(const auto plain, ParseExploration("pl", 3));
+  EXPECT_TRUE(plain.has_plackett_luce());
+  EXPECT_EQ(plain.inverse_temperature(), 3);
+  EXPECT_EQ(plain.uniform_mixture(), 0);
+  EXPECT_TRUE(plain.plackett_luce().rank_factors().empty());
+  ASSERT_OK_AND_ASSIGN(
+      const auto full,
+      ParseExploration("pl:uniform=0.02:factors=4/2/0.5:alpha=2", 3));
+  EXPECT_EQ(full.inverse_temperature(), 2);
+  EXPECT_EQ(full.uniform_mixture(), 0.02);
+  EXPECT_THAT(full.plackett_luce().rank_factors(), ElementsAre(4, 2, 0.5));
+}
+
+TEST(ExplorationNotationTest, NamesSortedRankings) {
+  ASSERT_OK_AND_ASSIGN(const auto plain, ParseExploration("sorted", 3));
+  EXPECT_TRUE(plain.has_sorted_ranking());
+  EXPECT_EQ(plain.sorted_ranking().swap_probability(), 0);
+  ASSERT_OK_AND_ASSIGN(
+      const auto full,
+      ParseExploration("sorted:alpha=2:swap=0.1:shuffle=0.05x10:uniform=0.2",
+                       3));
+  EXPECT_EQ(full.inverse_temperature(), 2);
+  EXPECT_EQ(full.uniform_mixture(), 0.2);
+  EXPECT_EQ(full.sorted_ranking().swap_probability(), 0.1);
+  EXPECT_EQ(full.sorted_ranking().shuffle_probability(), 0.05);
+  EXPECT_EQ(full.sorted_ranking().shuffle_ranks(), 10);
+}
+
+TEST(ExplorationNotationTest, ErrorsNameThePartThatIsWrong) {
+  const std::pair<std::string, std::string> kCases[] = {
+      {"softmax:alpha=1", "'softmax' must be pl or sorted"},
+      {"", "'' must be pl or sorted"},
+      {"pl:2", "'2' must be alpha=, factors= or "},
+      {"pl:", "'' must be alpha=, factors= or "},
+      {"pl:alpha=warm", "'alpha=warm' must be NAME=NUMBER"},
+      {"pl:alpha", "'alpha' must be NAME=NUMBER"},
+      {"pl:alpha=1:alpha=2", "'alpha=2' must be the only alpha="},
+      {"pl:swap=0.1", "'swap=0.1' must be alpha="},
+      {"sorted:factors=2", "'factors=2' must be alpha=, swap=, shuffle= or "},
+      {"pl:factors=4//1", "'factors=4//1' must be factors=NUMBER/NUMBER"},
+      {"sorted:shuffle=0.1", "'shuffle=0.1' must be shuffle=PROBABILITYxRANKS"},
+      {"sorted:shuffle=0.1x-3", "must be shuffle=PROBABILITYxRANKS"},
+      // Ranges are those of the policy.
+      {"sorted:swap=0.7", "swap_probability is 0.7, must be in [0, 0.5]"},
+      {"sorted:shuffle=0.1x1", "shuffle_ranks is 1"},
+      {"pl:factors=0", "rank_factors"},
+      {"pl:alpha=nan", "inverse_temperature is nan"},
+  };
+  for (const auto& [text, problem] : kCases) {
+    EXPECT_THAT(
+        ParseExploration(text, 1),
+        IsInvalidArgument(absl::StrCat("exploration '", text, "': "), problem));
+  }
+}
+
+constexpr char kTable[] = R"(
+  rows { exploration: "present"
+         reward { value: 0.5 lower: 0.48 upper: 0.52 }
+         effective_sample_size: 750
+         cost { value: 0.0312 lower: 0.0212 upper: 0.0412 }
+         first_differs: 0.25 order_differs: 0.75
+         decisions: 12345 never_tells: false undominated: true }
+  rows { exploration: "order by score"
+         reward { value: 0.5312 lower: 0.4 upper: 0.6 }
+         effective_sample_size: 120
+         cost { value: 0 lower: 0 upper: 0 }
+         first_differs: 0 order_differs: 0 never_tells: true }
+  rows { exploration: "sorted:uniform=0.02"
+         reward { value: 0.4 lower: 0.1 upper: 0.9 }
+         effective_sample_size: 12.5 reservation: "too few"
+         first_differs: 0.018 order_differs: 0.0199 never_tells: false }
+  cost_reference: "order by score"
+  target: "the same at alpha = 2"
+  delta: 0.025 confidence: 0.95 power: 0.8 test_tuples: 750)";
+
+TEST(ExplorationTextTest, ItsFormIsThis) {
+  EXPECT_EQ(FormatExplorations(ParseText<ExplorationTable>(kTable)),
+            R"(
+Explorations of the same scores, on 750 test tuples:
+  exploration            reward      95 % interval              cost eff. sample  1st moved  any moved   decisions
+* present                0.5000   [0.4800, 0.5200]   0.0312 ± 0.0100       750.0    25.00 %    75.00 %       12345
+  order by score         0.5312   [0.4000, 0.6000]   0.0000 ± 0.0000       120.0     0.00 %     0.00 %       never
+  sorted:uniform=0.02    0.4000   [0.1000, 0.9000]                 ?        12.5     1.80 %     1.99 %           ?
+Choose among the rows with a '*', by the largest cost that you accept: no other row both costs less and needs fewer decisions.
+cost: reward below that of the order by score; self-normalised, paired by decision, ± 95 % by unit. ?: the log cannot support the row.
+1st moved, any moved: expected share of decisions whose first rank, or any rank that counts, is not as in the order by score.
+decisions: so many logged under this exploration tell a difference of 0.025 between the present policy and the same at alpha = 2 (confidence 95 %, power 80 %). never: it does too little of what they do differently. ?: too few tuples say.
+)");
+}
+
+TEST(ExplorationTextTest, SaysWhatIsUnknown) {
+  ExplorationTable table = ParseText<ExplorationTable>(kTable);
+  table.set_cost_reference("present");
+  table.set_problem("both do the same");
+  const std::string text = FormatExplorations(table);
+  EXPECT_THAT(text, HasTexts("below that of the present policy, because the "
+                             "log cannot support the order by score;",
+                             "decisions: unknown, since the present policy is "
+                             "compared with the same at alpha = 2: both do "
+                             "the same\n"));
+  table.mutable_rows()->DeleteSubrange(1, 1);
+  EXPECT_THAT(FormatExplorations(table),
+              HasSubstr("below that of the present policy; self-normalised"));
+  table.clear_cost_reference();
+  EXPECT_THAT(FormatExplorations(table), HasSubstr("cost: unknown, since"));
 }
 
 }  // namespace

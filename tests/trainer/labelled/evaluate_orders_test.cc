@@ -1,24 +1,18 @@
 #include "trainer/labelled/evaluate_orders.h"
 
 #include <cmath>
-#include <filesystem>
 #include <map>
-#include <string>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/temp_dir.h"
-#include "tests/trainer/status_codes.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::EvaluateOptions;
 using config::v1::EvaluateReport;
-using ::testing::HasSubstr;
 
 // Query a has relevances 1, 0, 2, with query b between its lines; nothing in b
 // is relevant. The first feature orders a as 0, 2, 1; the second is its
@@ -149,8 +143,7 @@ TEST_F(EvaluateOrdersTest, ModelsScoreAsTheyServe) {
   EXPECT_EQ(report.queries(), 2u);
   EXPECT_EQ(report.candidates(), 5u);
   EXPECT_THAT(FormatOrderReport(report),
-              AllOf(HasSubstr("ordered by m version 2"),
-                    HasSubstr("of 1 queries that have it")));
+              HasTexts("ordered by m version 2", "of 1 queries that have it"));
 }
 
 TEST_F(EvaluateOrdersTest, WithoutMetricsPrintsWhatLetorsToolDoes) {
@@ -163,14 +156,14 @@ TEST_F(EvaluateOrdersTest, WithoutMetricsPrintsWhatLetorsToolDoes) {
   EXPECT_EQ(report.metrics(11).name(), "NDCG@1");
   EXPECT_EQ(report.metrics(21).name(), "MeanNDCG");
   ASSERT_OK_AND_ASSIGN(const std::string table, ReadFile(options_.per_query()));
-  EXPECT_THAT(table, HasSubstr("qid\tP@1\t"));
-  EXPECT_THAT(table, HasSubstr("\na\t1.000000\t0.500000\t0.666667\t0.500000"));
-  EXPECT_THAT(table, HasSubstr("\nb\t0.000000\t0.000000"));
+  EXPECT_THAT(table, HasTexts("qid\tP@1\t",
+                              "\na\t1.000000\t0.500000\t0.666667\t0.500000",
+                              "\nb\t0.000000\t0.000000"));
 }
 
 TEST_F(EvaluateOrdersTest, RefusesWhatItCannotJudge) {
   const auto refuses = [this](const std::string& why) {
-    EXPECT_THAT(EvaluateOrders(options_), StatusIs(kInvalid, HasSubstr(why)));
+    EXPECT_THAT(EvaluateOrders(options_), IsInvalidArgument(why));
   };
   refuses("both unset, must be one of them");
   UseScores("1\n2\n3\n");
@@ -200,8 +193,7 @@ TEST_F(EvaluateOrdersTest, RefusesWhatItCannotJudge) {
   options_.set_model_store(dir_.path() + "/store");
   std::filesystem::create_directory(dir_ / "store");
   EXPECT_THAT(EvaluateOrders(options_),
-              StatusIs(absl::StatusCode::kNotFound,
-                       HasSubstr("there is no version of it")));
+              IsNotFound("there is no version of it"));
   options_.clear_data();
   refuses("data is unset");
 }

@@ -1,17 +1,11 @@
 // Every learner of labelled queries that `train` knows, by its name.
 #include "core/learners/learners.h"
 
-#include <string>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
-#include "core/data/labelled_queries.h"
 #include "core/learners/labelled/expected_measure.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/testing/refusal_table.h"
 #include "tests/trainer/planted_kinds.h"
-#include "tests/trainer/planted_labels.h"
 #include "trainer/commands.h"
+#include "trainer/labelled/fit.h"
 #include "trainer/labelled/labelled_data.h"
 #include "trainer/labelled/labelled_measure.h"
 #include "trainer/train.h"
@@ -21,10 +15,8 @@ namespace sortition {
 namespace {
 
 using config::v1::LabelledReport;
-using config::v1::RankPolicyOptions;
 using config::v1::TrainOptions;
 using config::v1::TrainReport;
-using testing::HasSubstr;
 
 std::vector<std::string> LabelledLearners() {
   std::vector<std::string> names;
@@ -103,8 +95,14 @@ INSTANTIATE_TEST_SUITE_P(Learners, EveryLearnerTest,
                          testing::ValuesIn(LabelledLearners()),
                          [](const auto& name) { return name.param; });
 
+// The number of threads does not matter.
 TEST_P(EveryLearnerTest, PublishesAPolicyThatBeatsChance) {
-  const TrainOptions options = OptionsFor(GetParam());
+  TrainOptions options = OptionsFor(GetParam());
+  options.set_threads(3);
+  options.set_model("again");
+  ASSERT_OK(Train(options));
+  options.set_threads(1);
+  options.set_model("default");
   ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options));
   EXPECT_TRUE(report.gate_passed());
   ASSERT_EQ(report.version(), 1);
@@ -129,25 +127,16 @@ TEST_P(EveryLearnerTest, PublishesAPolicyThatBeatsChance) {
   // Exploration costs 5 %, the uniform mixture 2 %, and the validation queries
   // are different ones.
   EXPECT_GT(Earned(options, report), GetParam() == "mpg" ? 0.8 : 0.88);
-}
-
-TEST_P(EveryLearnerTest, IsDeterministic) {
-  TrainOptions options = OptionsFor(GetParam());
-  options.set_threads(1);
-  ASSERT_OK(Train(options));
-  options.set_threads(3);
-  options.set_model("again");
-  ASSERT_OK(Train(options));
-  model::v1::Model one = store().Load("default", 1).value().model;
+  model::v1::Model one = stored.model;
   model::v1::Model again = store().Load("again", 1).value().model;
   for (model::v1::Model* model : {&one, &again}) {
     model->clear_name();
-    model->clear_provenance();
+    model->clear_provenance();  // It has the time and the options.
   }
   EXPECT_EQ(one.SerializeAsString(), again.SerializeAsString());
 }
 
-TEST_P(EveryLearnerTest, IsNamedByHelpWithWhenToUseIt) {
+TEST(ListLearnersTest, HelpNamesEachLearnerWithWhenToUseIt) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(RunTrainer({"--help"}), kExitOk);
   const std::string general = testing::internal::GetCapturedStdout();
@@ -155,7 +144,7 @@ TEST_P(EveryLearnerTest, IsNamedByHelpWithWhenToUseIt) {
   EXPECT_EQ(RunTrainer({"train", "--help"}), kExitOk);
   const std::string train = testing::internal::GetCapturedStdout();
   for (const LearnerInfo& learner : ListLearners()) {
-    if (learner.name != GetParam()) continue;
+    if (learner.make_labelled == nullptr) continue;
     EXPECT_THAT(general, HasSubstr(std::string(learner.help)));
     EXPECT_THAT(train, HasSubstr(std::string(learner.help)));
   }
@@ -186,55 +175,175 @@ TEST_F(LearnerTest, ALearnerOfOrdersMaySelect) {
 }
 
 TEST_F(LearnerTest, BadOptionsAreNamed) {
-  const auto error = [](const TrainOptions& options) {
-    const auto report = Train(options);
-    EXPECT_EQ(report.status().code(), absl::StatusCode::kInvalidArgument);
-    return std::string(report.status().message());
-  };
   const TrainOptions good = OptionsFor("ranksvm");
-  TrainOptions options = good;
-  options.set_learner("ranksvn");
-  EXPECT_THAT(error(options),
-              HasSubstr("learner is 'ranksvn', must be one of"));
-  options = good;
-  options.set_action("label");
-  EXPECT_THAT(error(options),
-              HasSubstr("action is label, must be rank or select"));
-  options = good;
-  options.mutable_rank_svm()->add_lambda(-1);
-  EXPECT_THAT(error(options), HasSubstr("rank_svm.lambda is -1"));
-  options = good;
-  options.mutable_list_net()->add_lambda(1);
-  EXPECT_THAT(error(options), HasSubstr("options of list_net are set, must be "
-                                        "unset for learner ranksvm"));
-  options = good;
-  options.mutable_game_policy()->set_block_mixing(0);
-  EXPECT_THAT(error(options), HasSubstr("game_policy is set, must be unset for "
-                                        "learner ranksvm"));
-  for (const double alpha : {0., 2e6}) {
-    options = good;
-    options.add_inverse_temperature(1);
-    options.add_inverse_temperature(alpha);
-    EXPECT_THAT(error(options), HasSubstr("inverse_temperature is"));
+  TrainOptions mpg = good;
+  mpg.set_learner("mpg");
+  const struct {
+    const TrainOptions& options;
+    std::string change;
+    std::string message;
+  } kCases[] = {
+      {good, "learner: 'ranksvn'", "learner is 'ranksvn', must be one of"},
+      {good, "action: 'label'", "action is label, must be rank or select"},
+      {good, "rank_svm { lambda: -1 }", "rank_svm.lambda is -1"},
+      {good, "list_net { lambda: 1 }",
+       "options of list_net are set, must be unset for learner ranksvm"},
+      {good, "game_policy { block_mixing: 0 }",
+       "game_policy is set, must be unset for learner ranksvm"},
+      {good, "inverse_temperature: [1, 0]", "inverse_temperature is"},
+      {good, "inverse_temperature: [1, 2e6]", "inverse_temperature is"},
+      {good, "rank_policy { head: 3 }", "rank_policy.head is set"},
+      {mpg, "inverse_temperature: 2",
+       "inverse_temperature is set, must be unset for learner mpg"},
+      {mpg, "rank_policy { kind: PLACKETT_LUCE }",
+       "rank_policy is set, must be unset for learner mpg"},
+  };
+  for (const auto& [options, change, message] : kCases) {
+    EXPECT_THAT(Train(With(options, change)), IsInvalidArgument(message));
   }
-  options = good;
-  options.mutable_rank_policy()->set_head(3);
-  EXPECT_THAT(error(options), HasSubstr("rank_policy.head is set"));
-  options = good;
-  options.set_learner("mpg");
-  options.add_inverse_temperature(2);
-  EXPECT_THAT(error(options), HasSubstr("inverse_temperature is set, must be "
-                                        "unset for learner mpg"));
-  options.clear_inverse_temperature();
-  options.mutable_rank_policy()->set_kind(RankPolicyOptions::PLACKETT_LUCE);
-  EXPECT_THAT(error(options), HasSubstr("rank_policy is set, must be unset for "
-                                        "learner mpg"));
-  TrainOptions poem;
-  poem.set_model_store("s");
-  poem.set_tuples("t");
-  poem.add_inverse_temperature(2);
-  EXPECT_THAT(error(poem), HasSubstr("inverse_temperature is set, must be "
-                                     "unset for learner poem"));
+}
+
+// 30 queries of 6 candidates, which are relevant if feature 1 is above 1.5.
+std::string Letor() {
+  RandomSequence random(SeedKey(3));
+  std::string text;
+  for (int query = 0; query < 30; ++query) {
+    for (int candidate = 0; candidate < 6; ++candidate) {
+      const double first = 3 * random.Uniform();
+      absl::StrAppend(&text, first > 1.5 ? 1 : 0, " qid:", query, " 1:", first,
+                      " 2:", random.Uniform(), "\n");
+    }
+  }
+  return text;
+}
+
+class FitTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    options_.set_data(dir_.Sub("data") + "/letor.txt");
+    options_.set_model_store(dir_.Sub("models"));
+    ASSERT_OK(WriteFile(options_.data(), Letor()));
+  }
+
+  TempDir dir_;
+  config::v1::FitOptions options_;
+};
+
+TEST_F(FitTest, SelectionAbstainsWhereNoCandidateIsProbablyRelevant) {
+  ASSERT_OK_AND_ASSIGN(const FitReport report, Fit(options_));
+  EXPECT_EQ(report.version, 1);
+  EXPECT_EQ(report.queries, 20);
+  EXPECT_EQ(report.candidates, 120);
+  EXPECT_TRUE(report.converged);
+  const ModelStore store(options_.model_store());
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store.Load("default", 1));
+  EXPECT_EQ(stored.warmup.size(), 20);
+  EXPECT_EQ(stored.model.provenance().learner(), "logistic");
+  const double abstain =
+      stored.model.policy().softmax_selection().abstain_score();
+  // The boundary is at feature 1 = 1.5.
+  EXPECT_GT(2.2 * stored.model.weights(0), abstain);
+  EXPECT_LT(0.8 * stored.model.weights(0), abstain);
+  EXPECT_EQ(stored.model.policy().uniform_mixture(), 0.1);
+}
+
+TEST_F(FitTest, RankPublishesPlackettLuceUnderAnotherName) {
+  ASSERT_OK(Fit(options_));
+  options_.set_force(true);
+  options_.set_action("rank");
+  options_.set_inverse_temperature(0.5);
+  EXPECT_THAT(Fit(options_), IsFailedPrecondition(
+                                 "policy is plackett_luce, which is for Rank, "
+                                 "must be for Select, as in version 1"));
+  options_.set_model("orders");
+  ASSERT_OK_AND_ASSIGN(const FitReport report, Fit(options_));
+  EXPECT_EQ(report.version, 1);
+  const ModelStore store(options_.model_store());
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store.Load("orders", 1));
+  EXPECT_TRUE(stored.model.policy().has_plackett_luce());
+  EXPECT_EQ(stored.model.policy().inverse_temperature(), 0.5);
+}
+
+TEST_F(FitTest, RankPolicySaysHowOrdersAreDrawn) {
+  options_.set_action("rank");
+  options_.mutable_rank_policy()->add_rank_factors(2);
+  options_.mutable_rank_policy()->add_rank_factors(0.5);
+  ASSERT_OK(Fit(options_));
+  options_.set_model("sorted");
+  options_.mutable_rank_policy()->Clear();
+  options_.mutable_rank_policy()->set_kind(
+      config::v1::RankPolicyOptions::SORTED);
+  options_.mutable_rank_policy()->set_swap_probability(0.3);
+  ASSERT_OK(Fit(options_));
+  const ModelStore store(options_.model_store());
+  ASSERT_OK_AND_ASSIGN(const StoredModel factored, store.Load("default", 1));
+  EXPECT_THAT(factored.model.policy().plackett_luce().rank_factors(),
+              ElementsAre(2, 0.5));
+  ASSERT_OK_AND_ASSIGN(const StoredModel sorted, store.Load("sorted", 1));
+  EXPECT_EQ(sorted.model.policy().sorted_ranking().swap_probability(), 0.3);
+  EXPECT_EQ(sorted.model.policy().uniform_mixture(), 0.1);
+  options_.set_action("select");
+  EXPECT_THAT(Fit(options_), IsInvalidArgument("rank_policy is set, must be "
+                                               "unset for action select"));
+}
+
+TEST_F(FitTest, CommandLineTakesRankFactors) {
+  EXPECT_EQ(RunTrainer({"fit", "--data=" + options_.data(),
+                        "--model_store=" + options_.model_store(),
+                        "--action=rank", "--rank_policy.rank_factors=3,1"}),
+            kExitOk);
+  const ModelStore store(options_.model_store());
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store.Load("default", 1));
+  EXPECT_THAT(stored.model.policy().plackett_luce().rank_factors(),
+              ElementsAre(3, 1));
+}
+
+TEST_F(FitTest, TheSeedDrawsTheQueries) {
+  options_.set_max_queries(5);
+  options_.set_force(true);
+  ASSERT_OK(Fit(options_));
+  ASSERT_OK(Fit(options_));
+  options_.set_seed(2);
+  ASSERT_OK(Fit(options_));
+  const ModelStore store(options_.model_store());
+  ASSERT_OK_AND_ASSIGN(const StoredModel first, store.Load("default", 1));
+  ASSERT_OK_AND_ASSIGN(const StoredModel again, store.Load("default", 2));
+  ASSERT_OK_AND_ASSIGN(const StoredModel other, store.Load("default", 3));
+  EXPECT_EQ(first.model.weights(0), again.model.weights(0));
+  EXPECT_NE(first.model.weights(0), other.model.weights(0));
+}
+
+TEST_F(FitTest, ReplacesNoVersionUnlessForced) {
+  ASSERT_OK(Fit(options_));
+  EXPECT_THAT(Fit(options_),
+              IsFailedPrecondition("model 'default' has version 1 already"));
+  options_.set_model("another");
+  EXPECT_OK(Fit(options_));
+  options_.set_model("default");
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const FitReport report, Fit(options_));
+  EXPECT_EQ(report.version, 2);
+}
+
+TEST_F(FitTest, ErrorsNameWhatIsWrong) {
+  options_.set_relevant_from(2);  // There is no relevance 2.
+  EXPECT_THAT(Fit(options_),
+              IsInvalidArgument("0 of 120 candidates are relevant"));
+  options_.set_action("label");
+  EXPECT_THAT(Fit(options_), IsInvalidArgument("action is 'label'"));
+  options_.set_action("rank");
+  options_.set_data("/nonexistent/letor.txt");
+  EXPECT_THAT(Fit(options_), IsNotFound());
+}
+
+TEST_F(FitTest, CommandLinePublishes) {
+  EXPECT_EQ(
+      RunTrainer({"fit", "--data=" + options_.data(),
+                  "--model_store=" + options_.model_store(), "--model=qa"}),
+      kExitOk);
+  EXPECT_OK(ModelStore(options_.model_store()).Load("qa", 1));
+  EXPECT_EQ(RunTrainer({"fit", "--help"}), kExitOk);
+  EXPECT_EQ(RunTrainer({"fit"}), kExitUsage);
 }
 
 }  // namespace

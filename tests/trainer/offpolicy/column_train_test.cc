@@ -1,22 +1,13 @@
 // Policies learned from logs of named columns, and with a hidden layer.
-#include <cmath>
 #include <fstream>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/testing/temp_dir.h"
-#include "tests/trainer/synthetic_tuples.h"
+#include "tests/trainer/offpolicy/train_fixture.h"
 #include "trainer/frames/model_frame.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
 
 namespace sortition {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr int32_t kColumnCandidates = 4;
 
@@ -35,12 +26,10 @@ log::v1::BanditTuple UniformTuple(const std::string& id,
   return tuple;
 }
 
-class ColumnTrainTest : public testing::Test {
+class ColumnTrainTest : public TrainFixture {
  protected:
   void SetUp() override {
-    options_.set_tuples(dir_.Sub("tuples"));
-    options_.set_model_store(dir_.Sub("models"));
-    options_.mutable_poem()->add_lambda(0.5);
+    options_.mutable_poem()->clear_l2();
     options_.set_features(
         WriteSpec("transform { number { column: 'price' "
                   "standardise: true } } transform { "
@@ -114,10 +103,6 @@ class ColumnTrainTest : public testing::Test {
     }
     return sum;
   }
-
-  TempDir dir_;
-  ModelStore store_{dir_.Sub("models")};
-  config::v1::TrainOptions options_;
 };
 
 TEST_F(ColumnTrainTest, LearnsFeaturesAndWeightsAndKeepsTheFeatures) {
@@ -170,23 +155,18 @@ TEST_F(ColumnTrainTest, OtherFeaturesAreComparedWithTheVersionTheyReplace) {
 TEST_F(ColumnTrainTest, SaysWhatToDoWithColumns) {
   WriteSegment(dir_.Sub("tuples"), 0, ColumnTuples(50));
   options_.clear_features();
-  EXPECT_THAT(
-      Train(options_),
-      StatusIs(
-          absl::StatusCode::kFailedPrecondition,
-          HasSubstr("of which nothing makes features (train: --features")));
+  EXPECT_THAT(Train(options_),
+              IsFailedPrecondition(
+                  "of which nothing makes features (train: --features"));
   options_.set_features(WriteSpec("transform { number { column: 'prize' } }"));
-  EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("prize")));
+  EXPECT_THAT(Train(options_), IsInvalidArgument("prize"));
   options_.set_features(dir_ / "no_such_file");
-  EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no_such_file")));
+  EXPECT_THAT(Train(options_), IsNotFound("no_such_file"));
 }
 
 TEST_F(ColumnTrainTest, FeaturesNeedColumns) {
   WriteSegment(dir_.Sub("tuples"), 0, MakeTuples({}, 50));
-  EXPECT_THAT(Train(options_), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                        HasSubstr("has columns")));
+  EXPECT_THAT(Train(options_), IsFailedPrecondition("has columns"));
 }
 
 // Good is what has both or none: no linear score says so.

@@ -1,14 +1,16 @@
 #include "trainer/gate.h"
 
-#include <filesystem>
+#include <functional>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
+#include "core/choices/baseline_choice.h"
+#include "core/counterfactual/evaluation/improvement.h"
 #include "core/counterfactual/moments.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "io/files.h"
 #include "io/models/look_ledger.h"
+#include "io/models/serving_state.h"
 #include "tests/trainer/offpolicy/train_fixture.h"
+#include "trainer/offpolicy/learnable.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
 #include "trainer/tuples/scan/left_out.h"
@@ -16,13 +18,10 @@
 namespace sortition {
 namespace {
 
-using testing::HasSubstr;
-
 using GateTest = TrainFixture;
 
 TEST_F(GateTest, GateKeepsNoiseOutAndForceOverrides) {
-  SyntheticLog log;
-  log.rewards_are_noise = true;
+  SyntheticLog log{.rewards_are_noise = true};
   Prepare(log, 2000);
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   EXPECT_FALSE(report.gate_passed());
@@ -31,7 +30,7 @@ TEST_F(GateTest, GateKeepsNoiseOutAndForceOverrides) {
   EXPECT_THAT(report.evaluation().verdict(), HasSubstr("Not published"));
   EXPECT_THAT(store_.ListVersions("default"),
               testing::Property(&absl::StatusOr<std::vector<uint64_t>>::value,
-                                testing::ElementsAre(1)));
+                                ElementsAre(1)));
   options_.set_force(true);
   ASSERT_OK_AND_ASSIGN(const auto forced, Train(options_));
   EXPECT_FALSE(forced.gate_passed());
@@ -59,13 +58,7 @@ TEST_F(GateTest, EveryLookAtTheSameDecisionsAsksForMore) {
   ASSERT_OK_AND_ASSIGN(const auto published, Train(options_));
   ASSERT_EQ(published.version(), 2);
   EXPECT_EQ(published.evaluation().look(), 3);
-  SyntheticLog newest;
-  newest.version = 2;
-  std::vector<log::v1::BanditTuple> tuples;
-  for (int i = 0; i < 400; ++i) {
-    tuples.push_back(MakeTuple(newest, absl::StrCat("new", i)));
-  }
-  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  WriteSegment(dir_.Sub("tuples"), 1, MakeTuples({.version = 2}, 400, "new"));
   ASSERT_OK_AND_ASSIGN(const auto next, Train(options_));
   EXPECT_EQ(next.evaluation().look(), 1);
 }
@@ -105,8 +98,7 @@ TEST_F(GateTest, TheGateComparesWithTheNewestVersionOnly) {
   ASSERT_EQ(first.version(), 2);
   // Version 1 logged everything: the reward of version 2 is not known.
   EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("of version 2, 0 to validate, 0 to test")));
+              IsFailedPrecondition("of version 2, 0 to validate, 0 to test"));
   options_.set_force(true);
   ASSERT_OK_AND_ASSIGN(const auto forced, Train(options_));
   EXPECT_FALSE(forced.gate_passed());
@@ -119,15 +111,9 @@ TEST_F(GateTest, TheGateComparesWithTheNewestVersionOnly) {
 TEST_F(GateTest, OlderVersionsTrainAndTheNewestTests) {
   Prepare({}, 1000);
   // A second version logs too, and all its tuples are rewarded.
-  ASSERT_OK(store_.Publish(LoggingModel({}), nullptr, {}));
-  SyntheticLog newest;
-  newest.version = 2;
-  std::vector<log::v1::BanditTuple> tuples;
-  for (int i = 0; i < 400; ++i) {
-    tuples.push_back(MakeTuple(newest, absl::StrCat("new", i)));
-    tuples.back().set_reward(1);
-  }
-  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  auto tuples = MakeTuples({.version = 2}, 400, "new");
+  for (auto& tuple : tuples) tuple.set_reward(1);
+  Prepare(tuples, LoggingModel({}));
   options_.set_force(true);  // Nothing is better than 1.
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   const auto& evaluation = report.evaluation();
@@ -146,15 +132,7 @@ TEST_F(GateTest, OlderVersionsTrainAndTheNewestTests) {
 TEST_F(GateTest, TheNewestVersionSaysWhetherToAbstain) {
   // Version 1 could abstain, version 2 cannot.
   Prepare({}, 1000);
-  SyntheticLog newest;
-  newest.version = 2;
-  newest.can_abstain = false;
-  ASSERT_OK(store_.Publish(LoggingModel(newest), nullptr, {}));
-  std::vector<log::v1::BanditTuple> tuples;
-  for (int i = 0; i < 1000; ++i) {
-    tuples.push_back(MakeTuple(newest, absl::StrCat("new", i)));
-  }
-  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  PrepareSecond({.can_abstain = false, .version = 2}, 1000);
   options_.set_force(true);
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 3));
@@ -172,7 +150,6 @@ TEST_F(GateTest, TheNewestVersionSaysWhetherToAbstain) {
 TEST_F(GateTest, TheGateLooksAtTheTestPartOnly) {
   // In the test part all rewards are inverted: what looks better in training
   // and validation is worse there.
-  Prepare({}, 0);
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 4000);
   Moments test_rewards;
   uint64_t validation = 0;
@@ -186,7 +163,7 @@ TEST_F(GateTest, TheGateLooksAtTheTestPartOnly) {
     tuple.set_reward(1 - tuple.reward());
     test_rewards.Add(tuple.reward());
   }
-  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  Prepare(tuples, LoggingModel({}));
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   const auto& evaluation = report.evaluation();
   EXPECT_EQ(evaluation.test_tuples(), test_rewards.count());
@@ -203,14 +180,13 @@ TEST_F(GateTest, TheGateLooksAtTheTestPartOnly) {
 
 TEST_F(GateTest, ValidationIsAskedBeforeTheTestPart) {
   // In the validation part all rewards are inverted.
-  Prepare({}, 0);
   std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 3000);
   for (auto& tuple : tuples) {
     const double split = UnitInterval(
         StableHash(HashDomain::kSplit, {tuple.decision().decision_id()}));
     if (split >= 0.25 && split < 0.5) tuple.set_reward(1 - tuple.reward());
   }
-  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  Prepare(tuples, LoggingModel({}));
   const LookLedger ledger(dir_.Sub("models"), "default");
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   EXPECT_FALSE(report.gate_passed());
@@ -233,25 +209,15 @@ TEST_F(GateTest, ValidationIsAskedBeforeTheTestPart) {
 
 // What other systems log is never of the newest version.
 TEST_F(GateTest, ALogOfAnotherSystemIsTrainedOnAgain) {
-  SyntheticLog log;
-  log.version = 0;
+  SyntheticLog log{.version = 0};
   WriteSegment(dir_.Sub("tuples"), 0, MakeTuples(log, 3000));
-  options_.set_tuples(dir_.Sub("tuples"));
-  options_.set_model_store(dir_.Sub("models"));
-  options_.mutable_poem()->add_lambda(0.5);
-  options_.mutable_poem()->add_l2(1e-4);
   ASSERT_OK_AND_ASSIGN(const auto first, Train(options_));
   ASSERT_EQ(first.version(), 1);
   EXPECT_THAT(first.evaluation().verdict(),
               HasSubstr("No version of model 'default' is in the store"));
-  std::vector<log::v1::BanditTuple> more;
-  for (int i = 0; i < 3000; ++i) {
-    more.push_back(MakeTuple(log, absl::StrCat("more", i)));
-  }
-  WriteSegment(dir_.Sub("tuples"), 1, more);
+  WriteSegment(dir_.Sub("tuples"), 1, MakeTuples(log, 3000, "more"));
   EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("--baseline=log compares with what logged")));
+              IsFailedPrecondition("--baseline=log compares with what logged"));
   options_.set_baseline("log");
   // It is better than the log by far, but hardly better than version 1.
   ASSERT_OK_AND_ASSIGN(const auto second, Train(options_));
@@ -281,15 +247,12 @@ TEST_F(GateTest, ALogOfAnotherSystemIsTrainedOnAgain) {
   options_.set_baseline("best");
   EXPECT_THAT(
       Train(options_),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("baseline is 'best', must be serving, newest or")));
+      IsInvalidArgument("baseline is 'best', must be serving, newest or"));
 }
 
 // To leave abstentions out of the test would condition on the action.
 TEST_F(GateTest, ForceKeepsAbstentionsInTheTestPart) {
-  SyntheticLog newest;
-  newest.can_abstain = false;
-  Prepare(newest, 0);
+  SyntheticLog newest{.can_abstain = false};
   ASSERT_OK(store_.Publish(LoggingModel(newest), nullptr, {}));
   // Version 1 could abstain and earned 1 by it; version 2, which cannot, has
   // not logged yet.
@@ -304,7 +267,7 @@ TEST_F(GateTest, ForceKeepsAbstentionsInTheTestPart) {
     if (split < 0.25) test_rewards.Add(tuple.reward());
     if (split >= 0.5 && abstained) ++abstained_in_training;
   }
-  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  Prepare(tuples, LoggingModel(newest));
   options_.set_force(true);
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   const auto& evaluation = report.evaluation();
@@ -321,9 +284,7 @@ TEST_F(GateTest, ForceKeepsAbstentionsInTheTestPart) {
 TEST_F(GateTest, WhatWasShownInsteadEarnsForTheLoggingPolicyOnly) {
   // Rewards are coin flips, but for half of the failures the front end shows
   // something else, which earns 1.
-  SyntheticLog noise;
-  noise.rewards_are_noise = true;
-  Prepare(noise, 0);
+  SyntheticLog noise{.rewards_are_noise = true};
   std::vector<log::v1::BanditTuple> tuples = MakeTuples(noise, 2000);
   uint64_t mended = 0;
   for (size_t i = 0; i < tuples.size(); i += 2) {
@@ -333,7 +294,7 @@ TEST_F(GateTest, WhatWasShownInsteadEarnsForTheLoggingPolicyOnly) {
         tuples[i].decision().action(0) == 0 ? 1 : 0);
     ++mended;
   }
-  WriteSegment(dir_.Sub("tuples"), 1, tuples);
+  Prepare(tuples, LoggingModel(noise));
   options_.set_test_fraction(0.7);
   options_.set_validation_fraction(0.1);
   options_.set_overrides("as_shown");
@@ -348,6 +309,255 @@ TEST_F(GateTest, WhatWasShownInsteadEarnsForTheLoggingPolicyOnly) {
   EXPECT_NEAR(report.evaluation().ips_reward().value(), 0.5, 0.06);
   EXPECT_THAT(FormatReport(report),
               HasSubstr("something else than the action was shown: weight 0"));
+}
+
+// What `train` compares with where a version is pinned, or where the caller's
+// baseline had a part in what was logged.
+
+class ServingBaselineTest : public TrainFixture {
+ protected:
+  void Pin(uint64_t version) {
+    ASSERT_OK(ChangeServing(dir_ / "models/default", {"test", ""},
+                            [&](model::v1::Serving* serving) {
+                              serving->set_pinned_version(version);
+                              return absl::OkStatus();
+                            }));
+  }
+  static bool Finds(const config::v1::TrainReport& report,
+                    const std::string& kind) {
+    for (const auto& finding : report.evaluation().findings()) {
+      if (finding.kind() == kind) return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(ServingBaselineTest, TheVersionThatServesIsTheBaseline) {
+  Prepare({}, 3000);
+  PrepareSecond({.version = 2}, 1000);
+  options_.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(auto report, Train(options_));
+  EXPECT_EQ(report.baseline_version(), 2u);
+  Pin(1);
+  ASSERT_OK_AND_ASSIGN(report, Train(options_));
+  EXPECT_EQ(report.baseline_version(), 1u);
+  // A quarter of 3000 and of 1000: deviations are 24 and 14.
+  EXPECT_GT(report.evaluation().test_tuples(), 600u);
+  options_.set_baseline("newest");
+  ASSERT_OK_AND_ASSIGN(report, Train(options_));
+  EXPECT_EQ(report.baseline_version(), 2u);
+  EXPECT_LT(report.evaluation().test_tuples(), 400u);
+  options_.set_baseline("pinned");
+  EXPECT_THAT(Train(options_),
+              IsInvalidArgument("must be serving, newest or log"));
+}
+
+TEST_F(ServingBaselineTest, PublishingBesideAPinSaysThatItDoesNotServe) {
+  Prepare({}, 4000);
+  Pin(1);
+  options_.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(auto report, Train(options_));
+  EXPECT_THAT(report.evaluation().verdict(), Not(HasSubstr("pinned")));
+  options_.set_dry_run(false);
+  ASSERT_OK_AND_ASSIGN(report, Train(options_));
+  EXPECT_EQ(report.version(), 2u);
+  EXPECT_THAT(report.evaluation().verdict(),
+              HasTexts("Published", "Version 1 is pinned and goes on to serve",
+                       "sortition models unpin --model=default"));
+}
+
+TEST_F(ServingBaselineTest, AStateThatCannotBeReadEndsTheRun) {
+  Prepare({}, 100);
+  ASSERT_OK(WriteFile(dir_ / "models/default/SERVING.textproto", "oops"));
+  EXPECT_THAT(Train(options_).status().message(),
+              HasSubstr("SERVING.textproto"));
+}
+
+// Makes the tuples those of EXPLORE_ABOVE_BASELINE: with probability 1/2 the
+// first candidate, otherwise what the model chose.
+void ExploreAboveFirst(std::vector<log::v1::BanditTuple>* tuples) {
+  const model::v1::Model model = LoggingModel({});
+  const LinearPolicy policy = *LinearPolicy::Create(model);
+  PolicyWorkspace workspace;
+  RandomSequence random(SeedKey(1));
+  for (auto& tuple : *tuples) {
+    log::v1::Decision& decision = *tuple.mutable_decision();
+    log::v1::BaselineChoice& baseline = *decision.mutable_baseline();
+    baseline.set_mode(model::v1::EXPLORE_ABOVE_BASELINE);
+    baseline.set_model_probability(0.5);
+    baseline.add_action(0);
+    baseline.set_model_decided(random.Uniform() < 0.5);
+    if (!baseline.model_decided()) {
+      decision.set_action(0, 0);
+      tuple.set_reward(random.Uniform() < RewardProbability(decision) ? 1 : 0);
+    }
+    const int32_t action = decision.action(0);
+    baseline.set_model_log_propensity(
+        policy.LogPropensity(QueryOf(decision), {&action, 1}, &workspace));
+    decision.set_log_propensity(
+        LogAboveBaseline(0.5, baseline.model_log_propensity(), action == 0));
+  }
+}
+
+// Their mean reward is not that of version 1: the gate compares with both.
+TEST_F(ServingBaselineTest, WhatLoggedWithABaselineIsNotCalledTheVersion) {
+  const SyntheticLog log;
+  auto tuples = MakeTuples(log, 4000);
+  ExploreAboveFirst(&tuples);
+  Prepare(tuples, LoggingModel(log));
+  options_.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  ASSERT_TRUE(report.test_looked_at());
+  EXPECT_EQ(report.baseline_version(), 1u);
+  EXPECT_TRUE(report.has_improvement_over_newest());
+  EXPECT_THAT(report.evaluation().verdict(),
+              HasTexts("what logged, in which the caller's baseline had "
+                       "a part",
+                       "It earns no less than version 1, which it "
+                       "replaces, either."));
+  EXPECT_FALSE(Finds(report, "certain_baseline"));
+}
+
+TEST_F(ServingBaselineTest, NothingIsLearnedFromACertainBaseline) {
+  const SyntheticLog log;
+  auto tuples = MakeTuples(log, 2000);
+  for (auto& tuple : tuples) {
+    log::v1::Decision& decision = *tuple.mutable_decision();
+    decision.mutable_baseline()->set_mode(model::v1::APPRENTICE);
+    *decision.mutable_baseline()->mutable_action() = decision.action();
+    decision.mutable_baseline()->set_model_log_propensity(
+        decision.log_propensity());
+    decision.set_log_propensity(0);
+  }
+  Prepare(tuples, LoggingModel(log));
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_FALSE(report.has_version());
+  EXPECT_TRUE(Finds(report, "certain_baseline"));
+  EXPECT_THAT(FormatReport(report),
+              HasTexts("2000 of version 1, baseline of the caller, "
+                       "which gave some actions probability 0",
+                       "no policy can be shown to be better"));
+}
+
+// Logs that have too little to learn from, and what is said about them.
+
+class LearnableTest : public TrainFixture {
+ protected:
+  // Appends `count` decisions of a unit of the training part, or of one that
+  // judges.
+  void AddUnit(bool trains, int count) {
+    std::string unit;
+    do {
+      unit = absl::StrCat("u", num_units_++);
+    } while ((UnitInterval(StableHash(HashDomain::kSplit, {unit})) >= 0.5) !=
+             trains);
+    for (int i = 0; i < count; ++i) {
+      tuples_.push_back(MakeTuple({}, absl::StrCat("d", tuples_.size())));
+      tuples_.back().mutable_decision()->set_unit_id(unit);
+    }
+  }
+
+  absl::Status TrainStatus() {
+    Prepare(tuples_, LoggingModel({}));
+    options_.set_dry_run(true);
+    return Train(options_).status();
+  }
+
+  int num_units_ = 0;
+  std::vector<log::v1::BanditTuple> tuples_;
+};
+
+TEST_F(LearnableTest, NothingInTheTimesThatAreAskedFor) {
+  AddUnit(true, 3);
+  options_.set_since("2026-11-01");
+  EXPECT_THAT(TrainStatus(),
+              IsFailedPrecondition("(3 tuples read, 3 left out: before "
+                                   "since, or not before until; since = "
+                                   "'2026-11-01', until = '')"));
+}
+
+TEST_F(LearnableTest, OneUnitCountsAsOneDecision) {
+  AddUnit(true, 47);
+  for (int i = 0; i < 40; ++i) AddUnit(false, 1);
+  EXPECT_THAT(TrainStatus(),
+              IsFailedPrecondition("the 47 to train count as 1, must"));
+}
+
+// 94 times 1/47 is not quite 2.
+TEST_F(LearnableTest, TwoUnitsAreEnough) {
+  AddUnit(true, 47);
+  AddUnit(true, 47);
+  for (int i = 0; i < 40; ++i) AddUnit(false, 1);
+  EXPECT_OK(TrainStatus());
+}
+
+TEST_F(LearnableTest, AShortDecayLeavesTooLittle) {
+  tuples_ = MakeTuples({}, 400);
+  for (size_t i = 0; i < tuples_.size(); ++i) {
+    tuples_[i].mutable_decision()->set_time_us(static_cast<int64_t>(1 + i) *
+                                               3600 * 1000000);
+  }
+  options_.set_decay("5m");
+  EXPECT_THAT(TrainStatus(), IsFailedPrecondition("decay is short"));
+}
+
+// Neither --force nor --baseline=log would help.
+TEST_F(LearnableTest, WithoutTimesNothingIsOlder) {
+  tuples_ = MakeTuples({}, 400);
+  options_.set_parts("time");
+  const absl::Status status = TrainStatus();
+  EXPECT_THAT(status, IsFailedPrecondition("too few tuples: 0 to"));
+  EXPECT_THAT(status, IsFailedPrecondition("parts must be unit_hash"));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                               Not(HasSubstr("--force"))));
+}
+
+// How many decisions the gate asks for.
+
+TEST(DecisionsNeededTest, AreThoseWithWhichTheBoundPasses) {
+  // Each of four kinds of decisions comes equally often: ρ r - r is 1, 0.3, 0
+  // and -1 for the rewards 1, 1, 0, 1. The mean is 0.075, whatever the size.
+  const auto evaluate = [](size_t n) {
+    std::vector<double> rewards;
+    std::vector<double> log_weights;
+    std::vector<uint64_t> units;
+    for (size_t i = 0; i < n; ++i) {
+      rewards.push_back(i % 4 == 2 ? 0 : 1);
+      log_weights.push_back(i % 4 == 0   ? std::log(2)
+                            : i % 4 == 1 ? std::log(1.3)
+                            : i % 4 == 2 ? std::log(0.7)
+                                         : -HUGE_VAL);
+      units.push_back(UnitKey("", absl::StrCat(i)));
+    }
+    const Interval improvement = EstimateImprovement(
+        {.rewards = rewards, .log_weights = log_weights, .units = units}, 0.95);
+    model::v1::Evaluation evaluation;
+    evaluation.set_test_tuples(n);
+    evaluation.mutable_improvement()->set_value(improvement.value);
+    evaluation.mutable_improvement()->set_lower(improvement.lower);
+    evaluation.mutable_improvement()->set_confidence(0.95);
+    return evaluation;
+  };
+  const uint64_t needed = DecisionsNeeded(evaluate(400), 0.95);
+  EXPECT_GT(needed, 400);
+  EXPECT_LT(evaluate(needed / 6 * 4).improvement().lower(), 0);
+  EXPECT_GT(evaluate(needed / 2 * 4).improvement().lower(), 0);
+  EXPECT_EQ(DecisionsNeeded(evaluate(needed / 2 * 4), 0.95), 0);
+  // The next look has a quarter of the share of the first, so that its distance
+  // is √(ln(4 / α) / ln(1 / α)) times as long.
+  model::v1::Evaluation looked;
+  looked.set_look(1);
+  looked.set_test_tuples(1000);
+  looked.mutable_improvement()->set_value(0.1);
+  looked.mutable_improvement()->set_lower(-0.1);
+  looked.mutable_improvement()->set_confidence(1 - 0.05 * ShareOfLook(1));
+  const double alpha = 0.025 * ShareOfLook(1);
+  EXPECT_NEAR(static_cast<double>(DecisionsNeeded(looked, 0.95)),
+              4000 * std::log(4 / alpha) / std::log(1 / alpha), 1);
+  // No number of decisions proves what is not there.
+  looked.mutable_improvement()->set_value(-0.01);
+  EXPECT_EQ(DecisionsNeeded(looked, 0.95), 0);
 }
 
 }  // namespace

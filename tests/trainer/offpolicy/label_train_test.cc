@@ -1,14 +1,8 @@
-#include <cmath>
-#include <filesystem>
-
+#include "core/data/joint_features.h"
 #include "core/learners/multilabel/label_conversion.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "io/datasets/multilabel.h"
-#include "io/files.h"
-#include "tests/testing/temp_dir.h"
 #include "tests/trainer/label_data.h"
-#include "tests/trainer/synthetic_tuples.h"
+#include "tests/trainer/planted_kinds.h"
 #include "trainer/offpolicy/label_train_data.h"
 #include "trainer/train.h"
 #include "trainer/tuples/labels/convert.h"
@@ -16,9 +10,9 @@
 namespace sortition {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using config::v1::LabelledReport;
+using config::v1::TrainOptions;
+using config::v1::TrainReport;
 using testing::UnorderedElementsAre;
 
 // A poor logging policy as version 1 of "default", and its log.
@@ -98,9 +92,8 @@ TEST_F(LabelTrainTest, PublishesAPolicyThatIsBetterOnOtherContexts) {
   EXPECT_GE(evaluation.logging_reward().upper(), 1 - before / 3 - 0.04);
   // The next round compares with this version, which has not logged anything
   // yet.
-  EXPECT_THAT(Train(train_).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("of version 2, 0 to validate")));
+  EXPECT_THAT(Train(train_),
+              IsFailedPrecondition("of version 2, 0 to validate"));
 }
 
 // Three labels, all set; a context of length 5, and a longer one that is not
@@ -192,30 +185,26 @@ TEST_F(LabelTrainTest, TheNewestVersionSaysTheKind) {
   for (const char* action : {"select", "rank"}) {
     train_.set_action(action);
     EXPECT_THAT(
-        Train(train_).status(),
-        StatusIs(absl::StatusCode::kFailedPrecondition,
-                 HasSubstr("version 1 of model 'default' chooses labels")));
+        Train(train_),
+        IsFailedPrecondition("version 1 of model 'default' chooses labels"));
   }
   // No name changes its kind while a version of it is there.
   std::filesystem::remove_all(store_.root() + "/default/1");
   ASSERT_OK(store_.Publish(LoggingModel({}), nullptr, {}));
   train_.set_action("labels");
   EXPECT_THAT(
-      Train(train_).status(),
-      StatusIs(absl::StatusCode::kFailedPrecondition,
-               HasSubstr("version 2 of model 'default' chooses candidates")));
+      Train(train_),
+      IsFailedPrecondition("version 2 of model 'default' chooses candidates"));
 }
 
 TEST_F(LabelTrainTest, AMixtureIsRefusedWhereItIsAskedFor) {
   Log(600);
   train_.set_uniform_mixture(0.1);
-  EXPECT_THAT(Train(train_).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("uniform_mixture is 0.1, must be 0")));
+  EXPECT_THAT(Train(train_),
+              IsInvalidArgument("uniform_mixture is 0.1, must be 0"));
   train_.set_action("sets");
-  EXPECT_THAT(Train(train_).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("must be select, rank, label or labels")));
+  EXPECT_THAT(Train(train_),
+              IsInvalidArgument("must be select, rank, label or labels"));
 }
 
 TEST_F(LabelTrainTest, BadTuplesMakeNoModel) {
@@ -236,16 +225,13 @@ TEST_F(LabelTrainTest, BadTuplesMakeNoModel) {
   train_.set_tuples(dir_.Sub("bad"));
   train_.set_force(true);
   EXPECT_THAT(
-      Train(train_).status(),
-      StatusIs(absl::StatusCode::kFailedPrecondition,
-               AllOf(HasSubstr("20 tuples read"),
-                     HasSubstr("10 left out: labels out of range"),
-                     HasSubstr("10 left out: propensity not in (0, 1]"))));
+      Train(train_),
+      IsFailedPrecondition("20 tuples read", "10 left out: labels out of range",
+                           "10 left out: propensity not in (0, 1]"));
   // Label tuples are not tuples of selections.
   train_.set_action("select");
-  EXPECT_THAT(Train(train_).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("20 left out: other kind of action")));
+  EXPECT_THAT(Train(train_),
+              IsFailedPrecondition("20 left out: other kind of action"));
   EXPECT_EQ(NumVersions(), 0u);
 }
 
@@ -269,6 +255,109 @@ TEST(LabelTrainDataTest, ParametersAreThoseOfTheStoredPolicy) {
   model.set_num_features(2);
   model.mutable_policy()->mutable_plackett_luce();
   EXPECT_EQ(train.ParametersOf(model), std::nullopt);
+}
+
+// Models that give labels to items, trained by the command.
+
+class LabelModelsTest : public PlantedTest {
+ protected:
+  TrainOptions OptionsFor(const std::string& learner,
+                          const LabelledQueries& data) {
+    TrainOptions options;
+    options.set_learner(learner);
+    options.add_data(Write(learner, data));
+    options.set_model_store(options_.model_store());
+    return options;
+  }
+};
+
+// A client sends the multi-vector features of an item to Select and gets its
+// class. It is right as often as the report says, within 5 standard errors.
+TEST_F(LabelModelsTest, ClassesAreSelectedByJointFeatures) {
+  const TrainOptions options =
+      OptionsFor("multiclass", PlantedClasses(150, 0, 1));
+  ASSERT_OK_AND_ASSIGN(const TrainReport report, Train(options));
+  const LabelledReport& labelled = report.labelled();
+  EXPECT_EQ(labelled.action(), "select");
+  EXPECT_EQ(labelled.measure(), "accuracy");
+  EXPECT_EQ(labelled.quality_size(), 1);
+  EXPECT_EQ(labelled.quality(0).name(), "accuracy, deterministic");
+  EXPECT_GT(labelled.quality(0).value(), 0.95);
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store().Load("default", 1));
+  const model::v1::Model& model = stored.model;
+  ASSERT_EQ(model.num_features(), 3 * kPlantedFeatures);
+  ASSERT_OK_AND_ASSIGN(
+      const LinearPolicy policy,
+      LinearPolicy::Create(model.policy(),
+                           {model.weights().begin(), model.weights().end()}));
+  PolicyWorkspace workspace;
+  double right = 0;
+  double expected = 0;
+  double all = 0;
+  for (const LabelledQuery& query : PlantedClasses(50, 0, 9).queries) {
+    for (size_t i = 0; i < query.relevances.size(); ++i) {
+      ASSERT_OK_AND_ASSIGN(
+          const JointFeatures joint,
+          MultiVectorFeatures(
+              std::span(query.features)
+                  .subspan(i * kPlantedFeatures, kPlantedFeatures),
+              3));
+      PolicyQuery asked;
+      asked.candidates = joint.View();
+      right += policy.Mode(asked, &workspace)[0] ==
+                       static_cast<int32_t>(query.relevances[i])
+                   ? 1
+                   : 0;
+      expected +=
+          policy.FirstProbabilities(asked, nullptr)[query.relevances[i]];
+      ++all;
+    }
+  }
+  EXPECT_GT(right / all, 0.95);
+  EXPECT_NEAR(expected / all, labelled.new_measure().value(), 0.03);
+  // Warm-up queries are items with all possible classes.
+  ASSERT_GT(stored.warmup.size(), 0);
+  EXPECT_EQ(stored.warmup[0].action_kind(), log::v1::SELECT);
+  EXPECT_EQ(stored.warmup[0].num_candidates(), 3);
+  EXPECT_EQ(stored.warmup[0].num_features(), 3 * kPlantedFeatures);
+}
+
+TEST_F(LabelModelsTest, ClassesPassTheGateOnlyIfBetter) {
+  TrainOptions noise = OptionsFor("multiclass", PlantedClasses(150, 0.9, 1));
+  ASSERT_OK(Train(noise));
+  const TrainOptions options =
+      OptionsFor("multiclass", PlantedClasses(150, 0, 1));
+  ASSERT_OK_AND_ASSIGN(const TrainReport better, Train(options));
+  EXPECT_EQ(better.version(), 2);
+  EXPECT_GT(better.labelled().difference().lower(), 0);
+  ASSERT_OK_AND_ASSIGN(const TrainReport again, Train(options));
+  EXPECT_FALSE(again.gate_passed());
+  EXPECT_EQ(again.labelled().difference().value(), 0);
+  // Orders are not classes.
+  TrainOptions order = OptionsFor("ranksvm", Planted(150, 0, 1));
+  order.set_model("orders");
+  ASSERT_OK(Train(order));
+  noise.set_model("orders");
+  ASSERT_OK_AND_ASSIGN(const TrainReport other, Train(noise));
+  EXPECT_THAT(other.labelled().incomparable(), HasSubstr("features"));
+}
+
+// Labels mostly stay the same, so that the neighbours have more information
+// than the item.
+TEST_F(LabelModelsTest, SequencesAreLabelledByTheirNeighbours) {
+  TrainOptions chain = OptionsFor("chain", PlantedSequences(200, 1));
+  chain.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(const TrainReport with, Train(chain));
+  EXPECT_EQ(with.labelled().action(), "label");
+  EXPECT_EQ(with.labelled().measure(), "accuracy");
+  EXPECT_EQ(with.labelled().new_draws(), 0);
+  TrainOptions classes = OptionsFor("multiclass", PlantedSequences(200, 1));
+  classes.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(const TrainReport without, Train(classes));
+  EXPECT_GT(with.labelled().quality(0).value(),
+            without.labelled().quality(0).value() + 0.1);
+  EXPECT_GT(with.labelled().new_measure().value(),
+            without.labelled().new_measure().value() + 0.1);
 }
 
 }  // namespace

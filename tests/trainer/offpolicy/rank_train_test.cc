@@ -1,15 +1,12 @@
 // Learning from rewards by rank.
+#include <algorithm>
 #include <numeric>
 
-#include "absl/strings/str_cat.h"
-#include "core/base/random.h"
 #include "core/learners/counterfactual/linear_weights.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "io/datasets/letor.h"
 #include "io/files.h"
-#include "tests/testing/temp_dir.h"
 #include "tests/trainer/rank_tuples.h"
+#include "trainer/offpolicy/rank_marginals.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
 
@@ -17,7 +14,10 @@ namespace sortition {
 namespace {
 
 using config::v1::TrainReport;
-using testing::HasSubstr;
+using testing::DoubleNear;
+using testing::Each;
+using testing::Pointwise;
+
 using Poem = config::v1::PoemOptions;
 
 constexpr uint32_t kRanks = 6;
@@ -212,15 +212,13 @@ TEST_F(RankTrainTest, LabelsAreThePriorOfClicks) {
 
   options_.set_prior_version(7);
   EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("prior_version is 7, must be a version of")));
+              IsFailedPrecondition("prior_version is 7, must be a version of"));
   options_.set_prior_version(2);
   poem->clear_prior_decisions();
   poem->set_penalty(Poem::NORM);
   EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("prior_version is 2, must be 0 unless "
-                                 "poem.penalty is PROXIMAL, which is NORM")));
+              IsInvalidArgument("prior_version is 2, must be 0 unless "
+                                "poem.penalty is PROXIMAL, which is NORM"));
   model::v1::Model other = LoggingModel({.num_features = 5});
   ASSERT_OK_AND_ASSIGN(
       const uint64_t selection,
@@ -230,8 +228,7 @@ TEST_F(RankTrainTest, LabelsAreThePriorOfClicks) {
   options_.set_prior_version(selection);
   poem->set_penalty(Poem::PROXIMAL);
   EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("must be a version of the family")));
+              IsFailedPrecondition("must be a version of the family"));
 }
 
 TEST_F(RankTrainTest, SaysWhatItCannotLearnFrom) {
@@ -239,36 +236,31 @@ TEST_F(RankTrainTest, SaysWhatItCannotLearnFrom) {
   options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
   config::v1::TrainOptions options = options_;
   options.set_reward_min(-1);
-  EXPECT_THAT(Train(options), StatusIs(absl::StatusCode::kInvalidArgument,
-                                       HasSubstr("reward_min is -1, must be "
-                                                 "0 as poem.rank_weights is "
-                                                 "PREFIXES")));
+  EXPECT_THAT(Train(options), IsInvalidArgument("reward_min is -1, must be "
+                                                "0 as poem.rank_weights is "
+                                                "PREFIXES"));
   options = options_;
   options.set_clamp_rewards(true);
   EXPECT_THAT(Train(options),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("clamp_rewards is true, must be false")));
+              IsInvalidArgument("clamp_rewards is true, must be false"));
   options = options_;
   options.set_action("select");
   EXPECT_THAT(Train(options),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("action is 'select', must be rank as poem.")));
+              IsInvalidArgument("action is 'select', must be rank as poem."));
   options = options_;
   options.set_model("selects");
   model::v1::Model selection = LoggingModel({});
   selection.set_name("selects");
   ASSERT_OK(store_.Publish(selection, nullptr, {}));
   EXPECT_THAT(Train(options),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("version 1 of model 'selects' makes no "
-                                 "rankings, must do so as poem.")));
+              IsInvalidArgument("version 1 of model 'selects' makes no "
+                                "rankings, must do so as poem."));
   // Without a version in the store, the first decision tells.
   WriteSegment(dir_.Sub("selections"), 0, MakeTuples({}, 10));
   options = options_;
   options.set_tuples(dir_.Sub("selections"));
   options.set_model_store(dir_.Sub("empty"));
-  EXPECT_THAT(Train(options), StatusIs(absl::StatusCode::kInvalidArgument,
-                                       HasSubstr("is no ranking, must be")));
+  EXPECT_THAT(Train(options), IsInvalidArgument("is no ranking, must be"));
 }
 
 TEST_F(RankTrainTest, LawsWithoutAGradientByRankAreRefused) {
@@ -279,9 +271,8 @@ TEST_F(RankTrainTest, LawsWithoutAGradientByRankAreRefused) {
   options_.set_tuples(dir_.Sub("factors"));
   options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
   EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("version 1 is plackett_luce with rank_factors "
-                                 "and is learned as such, must be")));
+              IsInvalidArgument("version 1 is plackett_luce with rank_factors "
+                                "and is learned as such, must be"));
 }
 
 // 60 candidates with 10 features: 2.4 kB each.
@@ -329,6 +320,141 @@ TEST(RankSpillTest, TheModelHasTheSameBytesSpilledOrNot) {
     EXPECT_TRUE(models[0] == models[1]) << is_exposure;
     EXPECT_GT(models[0].size(), 80);
   }
+}
+
+// Three of five candidates, of which document 1 is not eligible, are ranked.
+class RankMarginalsTest : public testing::Test {
+ protected:
+  RankMarginalsTest() {
+    options_.set_model_store(dir_.Sub("models"));
+    log_ = {.action_kind = ActionKind::kRank,
+            .num_features = 2,
+            .num_candidates = 5,
+            .top_k = 3};
+  }
+
+  // Publishes what logged as version 1.
+  void Publish(const SyntheticLog& log) {
+    ASSERT_OK(store_.Publish(LoggingModel(log), nullptr, {}));
+  }
+
+  static LinearPolicy PolicyOf(const SyntheticLog& log) {
+    const model::v1::Model model = LoggingModel(log);
+    return *LinearPolicy::Create(model);
+  }
+
+  // Returns a decision of version 1.
+  log::v1::Decision Decide(const SyntheticLog& log, const std::string& id) {
+    log::v1::Decision decision;
+    decision.set_decision_id(id);
+    decision.set_version(1);
+    decision.set_action_kind(log::v1::RANK);
+    decision.set_num_candidates(5);
+    decision.set_num_features(2);
+    decision.set_top_k(3);
+    *decision.mutable_policy() = LoggingModel(log).policy();
+    RandomSequence random(StableHash(HashDomain::kSimulation, {id}));
+    for (int i = 0; i < 10; ++i) {
+      decision.add_dense_values(static_cast<float>(random.Normal()));
+    }
+    for (int i = 0; i < 5; ++i) decision.add_eligible(i != 1);
+    Draw draw;
+    PolicyWorkspace workspace;
+    PolicyOf(log).Decide(QueryOf(decision), DecisionKey("default", 1, id),
+                         &workspace, &draw);
+    decision.mutable_action()->Assign(draw.action.begin(), draw.action.end());
+    decision.set_log_propensity(draw.log_propensity);
+    decision.mutable_conditional_log_propensities()->Assign(
+        draw.conditional_log_propensities.begin(),
+        draw.conditional_log_propensities.end());
+    return decision;
+  }
+
+  const TempDir dir_;
+  const ModelStore store_{dir_.Sub("models")};
+  config::v1::TrainOptions options_;
+  SyntheticLog log_;
+};
+
+TEST_F(RankMarginalsTest, AreThoseOfAllOrders) {
+  Publish(log_);
+  const RankMarginals marginals = MakeRankMarginals(options_);
+  const LinearPolicy policy = PolicyOf(log_);
+  PolicyWorkspace workspace;
+  for (const char* const id : {"a", "b"}) {
+    const log::v1::Decision decision = Decide(log_, id);
+    std::vector<double> expected(8, 0);
+    std::vector<int32_t> documents = {0, 2, 3, 4};
+    do {  // Each order of three comes once, with what is left behind it.
+      const double p = std::exp(policy.LogPropensity(
+          QueryOf(decision), std::span(documents).first(3), &workspace));
+      for (size_t k = 0; k < 2; ++k) {
+        const int32_t document = documents[k];
+        expected[k * 4 + static_cast<size_t>(document > 1 ? document - 1
+                                                          : document)] += p;
+      }
+    } while (std::next_permutation(documents.begin(), documents.end()));
+    std::vector<double> computed;
+    ASSERT_OK(marginals(decision, 2, &computed));
+    EXPECT_THAT(computed, Pointwise(DoubleNear(1e-8), expected));
+  }
+}
+
+TEST_F(RankMarginalsTest, WithoutAVersionOrdersAreUniform) {
+  log::v1::Decision decision = Decide(log_, "a");
+  decision.set_version(0);
+  decision.clear_policy();
+  decision.clear_conditional_log_propensities();
+  for (const double left : {4, 3, 2}) {
+    decision.add_conditional_log_propensities(-std::log(left));
+  }
+  std::vector<double> computed;
+  ASSERT_OK(MakeRankMarginals(options_)(decision, 3, &computed));
+  EXPECT_EQ(computed.size(), 12);
+  EXPECT_THAT(computed, Each(DoubleNear(0.25, 1e-12)));
+}
+
+TEST_F(RankMarginalsTest, SayWhichVersionTheyDoNotKnow) {
+  const log::v1::Decision decision = Decide(log_, "a");
+  std::vector<double> computed;
+  const auto is_unknown = [](const char* why) {
+    return IsFailedPrecondition(
+        "version 1 of model 'default', decision "
+        "'a': ",
+        why, "take PREFIXES");
+  };
+  EXPECT_THAT(MakeRankMarginals(options_)(decision, 3, &computed),
+              is_unknown("version 1"));
+  Publish(log_);
+  const RankMarginals marginals = MakeRankMarginals(options_);
+  EXPECT_OK(marginals(decision, 3, &computed));
+
+  log::v1::Decision wrong = decision;
+  wrong.set_conditional_log_propensities(
+      1, wrong.conditional_log_propensities(1) - 1e-4);
+  EXPECT_THAT(marginals(wrong, 3, &computed),
+              is_unknown("conditional_log_propensities[1] is "));
+  wrong = decision;
+  wrong.mutable_interleaving();
+  EXPECT_THAT(marginals(wrong, 3, &computed), is_unknown("another version"));
+  wrong = decision;
+  wrong.clear_conditional_log_propensities();
+  EXPECT_THAT(marginals(wrong, 3, &computed),
+              is_unknown("no propensity of each rank"));
+  wrong = decision;
+  wrong.set_num_features(1);
+  wrong.set_num_candidates(10);
+  wrong.clear_eligible();
+  EXPECT_THAT(marginals(wrong, 3, &computed),
+              is_unknown("num_features is 1, in the store 2"));
+}
+
+TEST_F(RankMarginalsTest, AreExactOrNotThere) {
+  log_.sorted.emplace().set_swap_probability(0.5);
+  Publish(log_);
+  std::vector<double> computed;
+  EXPECT_THAT(MakeRankMarginals(options_)(Decide(log_, "a"), 3, &computed),
+              IsFailedPrecondition("is no plackett_luce without rank_factors"));
 }
 
 }  // namespace

@@ -1,12 +1,8 @@
 // Policies learned from logs of subsets, of any and of fixed size; and from
 // logs of games, which give some actions probability 0.
-#include <cmath>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/testing/temp_dir.h"
 #include "tests/trainer/offpolicy/subset_tuples.h"
-#include "tests/trainer/synthetic_tuples.h"
+#include "tests/trainer/offpolicy/train_fixture.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
 #include "trainer/tuples/tuple_convert.h"
@@ -16,25 +12,9 @@ namespace sortition {
 namespace {
 
 using enum LeftOutReason;
-using testing::HasSubstr;
 
-class SubsetTrainTest : public testing::Test {
+class SubsetTrainTest : public TrainFixture {
  protected:
-  // Writes a log and publishes the logging model as version 1.
-  void Prepare(const std::vector<log::v1::BanditTuple>& tuples,
-               const model::v1::Model& logging) {
-    WriteSegment(dir_.Sub("tuples"), 0, tuples);
-    ASSERT_OK(store_.Publish(logging, nullptr, {}));
-    SetOptions();
-  }
-
-  void SetOptions() {
-    options_.set_tuples(dir_.Sub("tuples"));
-    options_.set_model_store(dir_.Sub("models"));
-    options_.mutable_poem()->add_lambda(0.5);
-    options_.mutable_poem()->add_l2(1e-4);
-  }
-
   // The learned policy is better than the one that logged, and the 95 %
   // interval of its estimate has its true reward (fixed seeds; 20,000 fresh
   // queries, whose mean has a standard error below 0.004).
@@ -61,9 +41,6 @@ class SubsetTrainTest : public testing::Test {
     EXPECT_EQ(overlap.without_full_support_fraction(), 0);
   }
 
-  TempDir dir_;
-  ModelStore store_{dir_.Sub("models")};
-  config::v1::TrainOptions options_;
   StoredModel stored_;
 };
 
@@ -88,8 +65,7 @@ TEST_F(SubsetTrainTest, SizesOfRequestsAndModelsMustAgree) {
   const SubsetLog log{.size = 3, .size_of_request = true};
   Prepare(MakeSubsetTuples(log, 200), SubsetLoggingModel(log));
   EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("subset of fixed size among those of any")));
+              IsFailedPrecondition("subset of fixed size among those of any"));
   config::v1::TrainOptions read = options_;
   ASSERT_OK_AND_ASSIGN(const TupleData data, ReadTuples(read, {}));
   EXPECT_EQ(data.subset_size, 3);
@@ -108,18 +84,12 @@ TEST_F(SubsetTrainTest, LearnsFromTheUniformPolicy) {
     const SubsetQuery query(decision->decision_id());
     const LinearPolicy uniform =
         LinearPolicy::Uniform(ActionKind::kSubset, false);
-    PolicyWorkspace workspace;
-    Draw draw;
-    uniform.Decide(query.Query(log),
-                   DecisionKey("default", 0, decision->decision_id()),
-                   &workspace, &draw);
-    *decision->mutable_action() = {draw.action.begin(), draw.action.end()};
-    decision->set_log_propensity(draw.log_propensity);
-    tuple.set_reward(query.Reward(log, draw.action));
+    Redecide(uniform, decision);
+    tuple.set_reward(query.Reward(
+        log, {decision->action().begin(), decision->action().end()}));
     tuples.push_back(tuple);
   }
   WriteSegment(dir_.Sub("tuples"), 0, tuples);
-  SetOptions();
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   EXPECT_TRUE(report.gate_passed()) << FormatReport(report);
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 1));
@@ -154,8 +124,7 @@ TEST_F(SubsetTrainTest, DoublyRobustIsRefused) {
       config::v1::PoemOptions::DOUBLY_ROBUST);
   options_.mutable_poem()->clear_lambda();
   EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("must be another for subsets")));
+              IsInvalidArgument("must be another for subsets"));
 }
 
 // What was shown is compared as a set: order does not matter, size does.

@@ -2,17 +2,10 @@
 // Simulated logs of subsets. A hidden weight vector determines the relevant
 // candidates; rewards are F1 or, for sets of fixed size, precision.
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "core/base/random.h"
-#include "core/policies/linear_policy.h"
-#include "sortition/log/v1/log.pb.h"
-#include "sortition/model/v1/model.pb.h"
+#include "tests/trainer/synthetic_tuples.h"
 
 namespace sortition {
 
@@ -86,8 +79,7 @@ inline model::v1::Model SubsetLoggingModel(const SubsetLog& log) {
 inline log::v1::BanditTuple MakeSubsetTuple(const SubsetLog& log,
                                             const std::string& decision_id) {
   const model::v1::Model model = SubsetLoggingModel(log);
-  const LinearPolicy policy = *LinearPolicy::Create(
-      model.policy(), {model.weights().begin(), model.weights().end()});
+  const LinearPolicy policy = *LinearPolicy::Create(model);
   const SubsetQuery query(decision_id);
   log::v1::BanditTuple tuple;
   log::v1::Decision* decision = tuple.mutable_decision();
@@ -126,13 +118,15 @@ inline std::vector<log::v1::BanditTuple> MakeSubsetTuples(const SubsetLog& log,
 // model. Standard error below 0.5 / √n.
 inline double TrueReward(const SubsetLog& log, const model::v1::Model& model,
                          size_t n) {
-  const LinearPolicy policy = *LinearPolicy::Create(
-      model.policy(), {model.weights().begin(), model.weights().end()});
+  const LinearPolicy policy = *LinearPolicy::Create(model);
   PolicyWorkspace workspace;
   double sum = 0;
   for (size_t i = 0; i < n; ++i) {
     const SubsetQuery query(absl::StrCat("fresh", i));
     for (uint32_t bits = 0; bits < 1u << kSubsetCandidates; ++bits) {
+      if (log.size > 0 && std::popcount(bits) != static_cast<int>(log.size)) {
+        continue;  // Impossible.
+      }
       Action subset;
       for (int32_t j = 0; j < static_cast<int32_t>(kSubsetCandidates); ++j) {
         if ((bits >> j & 1) != 0) subset.push_back(j);

@@ -1,23 +1,17 @@
 #include "trainer/train.h"
 
-#include <filesystem>
-
 #include "core/learners/counterfactual/counterfactual_grid.h"
-#include "gmock/gmock.h"
+#include "core/learners/counterfactual/linear_weights.h"
 #include "google/protobuf/util/json_util.h"
-#include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/models/look_ledger.h"
 #include "tests/trainer/offpolicy/train_fixture.h"
-#include "tests/trainer/status_codes.h"
 #include "trainer/commands.h"
 #include "trainer/report.h"
 #include "trainer/tuples/tuple_convert.h"
 
 namespace sortition {
 namespace {
-
-using testing::HasSubstr;
 
 using TrainTest = TrainFixture;
 
@@ -53,8 +47,7 @@ TEST_F(TrainTest, PublishesABetterSelection) {
 }
 
 TEST_F(TrainTest, PublishesABetterRanking) {
-  SyntheticLog log;
-  log.action_kind = ActionKind::kRank;
+  SyntheticLog log{.action_kind = ActionKind::kRank};
   // Weights of orders have heavy tails, so that the bound needs more tuples
   // than for a single choice.
   Prepare(log, 16000);
@@ -67,8 +60,7 @@ TEST_F(TrainTest, PublishesABetterRanking) {
 TEST_F(TrainTest, EveryObjectiveLearnsABetterSelectionAndRanking) {
   using config::v1::PoemOptions;
   for (const ActionKind kind : {ActionKind::kSelect, ActionKind::kRank}) {
-    SyntheticLog log;
-    log.action_kind = kind;
+    SyntheticLog log{.action_kind = kind};
     log.top_k = 1;  // Weights of whole orders need more tuples.
     const TempDir dir;
     WriteSegment(dir.Sub("tuples"), 0, MakeTuples(log, 4000));
@@ -118,8 +110,7 @@ TEST_F(TrainTest, OptionsThatDoNotGoTogetherStopBeforeAnythingIsRead) {
   options_.mutable_poem()->set_objective(
       config::v1::PoemOptions::SELF_NORMALISED);
   EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("optimiser is STOCHASTIC, must be BATCH")));
+              IsInvalidArgument("optimiser is STOCHASTIC, must be BATCH"));
   EXPECT_EQ(
       RunTrainer({"train", "--tuples=" + dir_.Sub("tuples"),
                   "--model_store=" + dir_.Sub("models"), "--objective=CRM",
@@ -186,15 +177,13 @@ TEST_F(TrainTest, RewardsInOtherUnitsComeBackInThem) {
 
 TEST_F(TrainTest, SaysWhatIsMissing) {
   Prepare({}, 3);
-  EXPECT_THAT(Train(options_), StatusIs(kFailed, HasSubstr("of version 1, ")));
+  EXPECT_THAT(Train(options_), IsFailedPrecondition("of version 1, "));
   options_.set_model("other");
-  EXPECT_THAT(Train(options_),
-              StatusIs(kFailed, HasSubstr("3 left out: other model")));
+  EXPECT_THAT(Train(options_), IsFailedPrecondition("3 left out: other model"));
   options_.set_model("default");
   options_.set_test_fraction(0.7);
   options_.set_validation_fraction(0.3);
-  EXPECT_THAT(Train(options_), StatusIs(absl::StatusCode::kInvalidArgument,
-                                        HasSubstr("must be below 1")));
+  EXPECT_THAT(Train(options_), IsInvalidArgument("must be below 1"));
 }
 
 TEST_F(TrainTest, EqualRewardsAreRefused) {
@@ -204,8 +193,7 @@ TEST_F(TrainTest, EqualRewardsAreRefused) {
   WriteSegment(dir_.Sub("constant"), 0, tuples);
   options_.set_tuples(dir_.Sub("constant"));
   EXPECT_THAT(Train(options_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("training tuples have the reward 0")));
+              IsFailedPrecondition("training tuples have the reward 0"));
 }
 
 TEST_F(TrainTest, AReportThatCannotBeWrittenStopsBeforeAnythingIsPublished) {
@@ -246,16 +234,13 @@ TEST_F(TrainTest, CommandLineExitsWithTheVerdict) {
   EXPECT_EQ(report.version(), 2);
   EXPECT_EQ(report.evaluation().grid_size(), 3);
 
-  SyntheticLog noise;
-  noise.version = 2;
-  noise.rewards_are_noise = true;
+  SyntheticLog noise{.version = 2, .rewards_are_noise = true};
   WriteSegment(dir_.Sub("noise"), 0, MakeTuples(noise, 500));
   EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("noise"),
                         "--model_store=" + dir_.Sub("models")}),
             kExitGateSaysNo);
   // A timer may call before there are enough.
-  SyntheticLog few;
-  few.version = 2;
+  SyntheticLog few{.version = 2};
   WriteSegment(dir_.Sub("few"), 0, MakeTuples(few, 5));
   EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("few"),
                         "--model_store=" + dir_.Sub("models")}),
@@ -264,6 +249,137 @@ TEST_F(TrainTest, CommandLineExitsWithTheVerdict) {
   EXPECT_EQ(RunTrainer({"train", "--help"}), kExitOk);
   EXPECT_EQ(RunTrainer({"--help"}), kExitOk);
   EXPECT_EQ(RunTrainer({"retrain"}), kExitUsage);
+}
+
+// Learning from logs of rankings with rank factors, and of sorted rankings.
+
+using ExplorationTrainTest = TrainFixture;
+
+TEST_F(ExplorationTrainTest, KeepsTheRankFactors) {
+  SyntheticLog log{.action_kind = ActionKind::kRank,
+                   .rank_factors = {1.5, 0.5}};
+  Prepare(log, 4000);
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 2));
+  const model::v1::Policy& policy = stored.model.policy();
+  EXPECT_THAT(policy.plackett_luce().rank_factors(), ElementsAre(1.5, 0.5));
+  EXPECT_EQ(policy.inverse_temperature(), 1);
+  // The hidden weights are (1, 1, 1, 0, 0); the logging policy had -0.5 for the
+  // second. The parent and both starts are of the family.
+  for (const int j : {0, 1, 2}) EXPECT_GT(stored.model.weights(j), 0.2) << j;
+  EXPECT_EQ(report.evaluation().grid_size(), 3);
+  EXPECT_GT(report.evaluation().snips_reward().value(),
+            report.evaluation().logging_reward().value());
+  options_.mutable_poem()->set_objective(
+      config::v1::PoemOptions::DOUBLY_ROBUST);
+  options_.mutable_poem()->clear_lambda();
+  EXPECT_THAT(Train(options_),
+              IsInvalidArgument("must be another for plackett_luce with "
+                                "rank_factors"));
+}
+
+// What explores around a fixed scorer is no family of parameters, but its log
+// teaches others.
+TEST_F(ExplorationTrainTest, LearnsPlackettLuceFromSortedRankings) {
+  SyntheticLog log{.action_kind = ActionKind::kRank};
+  log.sorted.emplace().set_swap_probability(0.5);
+  Prepare(log, 4000);
+  options_.set_force(true);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_EQ(report.train_clip(), 10);  // The default for rankings.
+  ASSERT_OK_AND_ASSIGN(const StoredModel stored, store_.Load("default", 2));
+  EXPECT_TRUE(stored.model.policy().has_plackett_luce());
+  EXPECT_EQ(stored.model.policy().plackett_luce().rank_factors_size(), 0);
+}
+
+// A rank with the factor f has a gradient as long as that of f ranks.
+TEST_F(ExplorationTrainTest, CoveringBoundCountsRankFactors) {
+  BanditTuple tuple;
+  tuple.num_features = 1;
+  tuple.values = {3, 0, -4};
+  tuple.action = {0, 1, 2};
+  LinearFamily family{ActionKind::kRank, 1, false, 0};
+  const Eigen::VectorXd w = Eigen::VectorXd::Constant(1, 2);
+  EXPECT_EQ(LinearBall(family, w, {&tuple, 1})->ranks, 3);
+  family.rank_factors = {4, 0.5};
+  EXPECT_EQ(LinearBall(family, w, {&tuple, 1})->ranks, 5);  // 4 + 1/2 + 1/2.
+  family.rank_factors = {0.25};
+  EXPECT_EQ(LinearBall(family, w, {&tuple, 1})->ranks, 1);  // Above 3/4.
+}
+
+// Learning from logs of Boltzmann rankings.
+
+// Learns from a log with full support and from one in which some orders were
+// impossible.
+TEST(BoltzmannTrainTest, LearnsThemAsSuch) {
+  for (const uint32_t head : {0u, 4u}) {
+    SyntheticLog log{.action_kind = ActionKind::kRank};
+    log.boltzmann.emplace().set_rank_weights(model::v1::BoltzmannRanking::DCG);
+    log.boltzmann->set_cutoff(3);
+    log.boltzmann->set_head(head);
+    log.boltzmann->set_plackett_luce_mixture(head > 0 ? 0.3 : 0);
+    const TempDir dir;
+    const ModelStore store(dir.Sub("models"));
+    WriteSegment(dir.Sub("tuples"), 0, MakeTuples(log, 4000));
+    ASSERT_OK(store.Publish(LoggingModel(log), nullptr, {}));
+    config::v1::TrainOptions options;
+    options.set_tuples(dir.Sub("tuples"));
+    options.set_model_store(dir.Sub("models"));
+    options.set_force(true);
+    options.mutable_poem()->add_lambda(0.5);
+    options.mutable_poem()->add_l2(1e-4);
+    options.mutable_poem()->set_clip(30);  // Tails have large weights.
+    ASSERT_OK_AND_ASSIGN(const auto report, Train(options));
+    ASSERT_OK_AND_ASSIGN(const StoredModel stored, store.Load("default", 2));
+    const model::v1::Policy& policy = stored.model.policy();
+    EXPECT_EQ(policy.boltzmann_ranking().SerializeAsString(),
+              log.boltzmann->SerializeAsString());
+    EXPECT_EQ(policy.inverse_temperature(), 1);
+    // The hidden weights are (1, 1, 1, 0, 0); the logging policy had -0.5 for
+    // the second. If lists have a tail, the gradient ignores which candidates
+    // enter the head and makes less progress. The parent and both starts are of
+    // the family.
+    for (const int j : {0, 2}) EXPECT_GT(stored.model.weights(j), 0.3) << j;
+    EXPECT_GT(stored.model.weights(1), head == 0 ? 0.3 : -0.2);
+    EXPECT_EQ(report.evaluation().grid_size(), 3);
+    EXPECT_GT(report.evaluation().snips_reward().value(),
+              report.evaluation().logging_reward().value());
+    // If lists are longer than the head, there is no covering bound.
+    bool covered = false;
+    for (const auto& bound : report.evaluation().bounds()) {
+      covered |= bound.part() == "train";
+    }
+    EXPECT_EQ(covered, head == 0);
+    options.mutable_poem()->set_objective(
+        config::v1::PoemOptions::DOUBLY_ROBUST);
+    options.mutable_poem()->clear_lambda();
+    EXPECT_THAT(Train(options),
+                IsInvalidArgument("must be another for boltzmann_ranking"));
+  }
+}
+
+// For n = 3 ranks of DCG, Σ_r (a_r - a_{n-1}) is (1 - 1/2) + (1/log2(3) - 1/2)
+// = 0.63, so that the gradient is as long as that of one rank of Plackett-Luce,
+// for any k.
+TEST(BoltzmannTrainTest, CoveringBoundCountsRankWeights) {
+  BanditTuple tuple;
+  tuple.num_features = 1;
+  tuple.values = {3, 0, -4};
+  tuple.action = {0, 1, 2};
+  LinearFamily family{ActionKind::kRank, 1, false, 0};
+  const Eigen::VectorXd w = Eigen::VectorXd::Constant(1, 2);
+  EXPECT_EQ(LinearBall(family, w, {&tuple, 1})->ranks, 3);
+  family.boltzmann.emplace().set_rank_weights(model::v1::BoltzmannRanking::DCG);
+  EXPECT_EQ(LinearBall(family, w, {&tuple, 1})->ranks, 1);
+  EXPECT_EQ(LinearBall(family, w, {&tuple, 1})->feature_norm, 4);
+  family.boltzmann->set_rank_weights(model::v1::BoltzmannRanking::LINEAR);
+  EXPECT_EQ(LinearBall(family, w, {&tuple, 1})->ranks, 3);  // 2 + 1.
+  family.boltzmann->set_plackett_luce_mixture(0.1);
+  family.boltzmann->set_plackett_luce_scale(1.5);
+  EXPECT_EQ(LinearBall(family, w, {&tuple, 1})->ranks, 5);  // Above 1.5 · 3.
+  family.boltzmann->set_head(2);
+  EXPECT_FALSE(LinearBall(family, w, {&tuple, 1}).has_value());
 }
 
 }  // namespace

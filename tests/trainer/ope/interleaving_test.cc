@@ -3,15 +3,10 @@
 #include "core/choices/interleaving.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "core/base/random.h"
-#include "gmock/gmock.h"
 #include "tests/trainer/ope/ope_fixture.h"
+#include "tests/trainer/ope/rankings/ranked_users.h"
 
 namespace sortition {
 namespace {
@@ -19,24 +14,8 @@ namespace {
 using config::v1::OpeInterleaving;
 using config::v1::OpeReport;
 using model::v1::Interleave;
-using testing::HasSubstr;
 
-constexpr uint32_t kRanks = 3;
 constexpr int kTeamDecisions = 3000;
-
-model::v1::Model RankModel(double weight) {
-  model::v1::Model model;
-  model.set_name("default");
-  model.mutable_policy()->mutable_plackett_luce();
-  model.mutable_policy()->set_inverse_temperature(1);
-  model.mutable_policy()->set_uniform_mixture(0.1);
-  model.set_num_features(1);
-  model.add_weights(weight);
-  return model;
-}
-
-// The probability that a user clicks on a candidate, whose feature it is.
-const std::vector<float> kClickProbability = {0.1f, 0.7f, 0.3f, 0.5f};
 
 // Versions 1 and 2, and orders of three of four candidates that they make.
 class Versions {
@@ -47,7 +26,7 @@ class Versions {
       linear_.push_back(
           *LinearPolicy::Create(model.policy(), {model.weights(0)}));
     }
-    query_.candidates = Candidates::DenseUnchecked(kClickProbability, 1);
+    query_.candidates = Candidates::DenseUnchecked(kClicks, 1);
     query_.top_k = kRanks;
   }
   Versions(const Versions&) = delete;
@@ -77,8 +56,7 @@ class Versions {
   double Preference(const Action& order) {
     double sum = 0;
     for (size_t r = 0; r < order.size(); ++r) {
-      sum += kClickProbability[static_cast<size_t>(order[r])] *
-             TeamDifference(order, r);
+      sum += ClickOf(order[r]) * TeamDifference(order, r);
     }
     return sum;
   }
@@ -90,49 +68,27 @@ class Versions {
     return std::exp(linear_[1].LogPropensity(query_, order, &second_));
   }
 
-  // Draws decision i. Users click on what is at a rank as `kClickProbability`
+  // Draws decision i. Users click on what is at a rank as `kClicks`
   // says, or with probability 0.4 whatever is there.
   log::v1::BanditTuple Decide(int i, bool clicks_by_document) {
-    const std::string id = absl::StrCat("d", i);
-    log::v1::BanditTuple tuple;
+    log::v1::BanditTuple tuple = RankedTuple(models_[0], i);
     log::v1::Decision& decision = *tuple.mutable_decision();
-    decision.set_decision_id(id);
-    decision.set_unit_id(absl::StrCat("u", i / 2));
-    decision.set_model("default");
-    decision.set_version(1);
-    *decision.mutable_policy() = models_[0].policy();
-    decision.set_action_kind(log::v1::RANK);
-    decision.set_num_candidates(4);
-    decision.set_num_features(1);
-    decision.mutable_dense_values()->Assign(kClickProbability.begin(),
-                                            kClickProbability.end());
-    decision.set_top_k(kRanks);
+    const std::string& id = decision.decision_id();
     Draw draw;
     Make().Decide(query_,
                   InterleavingKey(DecisionKey("default", 1, id),
                                   DecisionKey("default", 2, id)),
                   {&first_, &second_}, &scratch_, &draw);
-    decision.mutable_action()->Assign(draw.action.begin(), draw.action.end());
-    decision.set_log_propensity(draw.log_propensity);
-    decision.mutable_conditional_log_propensities()->Assign(
-        draw.conditional_log_propensities.begin(),
-        draw.conditional_log_propensities.end());
+    SetDraw(draw, &decision);
     decision.mutable_interleaving()->set_other_version(2);
     decision.mutable_interleaving()->set_method(method_);
     decision.mutable_interleaving()->set_probability(1);
     const CounterRandom user(StableHash(HashDomain::kSimulation, {id}));
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
       const double probability =
-          clicks_by_document
-              ? kClickProbability[static_cast<size_t>(draw.action[rank])]
-              : 0.4;
+          clicks_by_document ? ClickOf(draw.action[rank]) : 0.4;
       if (user.Uniform(rank) >= probability) continue;
-      log::v1::RankReward& reward = *tuple.add_rank_rewards();
-      reward.set_rank(rank);
-      reward.set_reward(1);
-      reward.set_count(1);
-      tuple.set_reward(tuple.reward() + 1);
-      tuple.set_has_feedback(true);
+      AddClick(rank, &tuple);
     }
     return tuple;
   }
@@ -171,14 +127,6 @@ class InterleavingOpeTest
     }
     return tuples;
   }
-
-  static const model::v1::Finding* FindingOf(const OpeReport& report,
-                                             const std::string& kind) {
-    for (const auto& finding : report.findings()) {
-      if (finding.kind() == kind) return &finding;
-    }
-    return nullptr;
-  }
 };
 
 // The preference and the value of the second version, which never logged alone,
@@ -205,8 +153,7 @@ TEST_P(InterleavingOpeTest, FindsWhatUsersPrefer) {
   EXPECT_GT(found.needed(), 0u);
   const double value = versions.Mean([&](const Action& order) {
     double clicks = 0;
-    for (const int32_t d : order)
-      clicks += kClickProbability[static_cast<size_t>(d)];
+    for (const int32_t d : order) clicks += ClickOf(d);
     return versions.OfSecond(order) / std::exp(versions.LogPropensity(order)) *
            clicks;
   });
@@ -246,8 +193,8 @@ TEST_P(InterleavingOpeTest, ClicksThatAreBlindPreferNobody) {
   EXPECT_LT(std::abs(found.preference().value()), 5 * found.standard_error());
   EXPECT_LT(found.preference().lower(), 0);
   EXPECT_GT(found.preference().upper(), 0);
-  EXPECT_THAT(found.verdict(), HasSubstr("cannot tell whether users prefer"));
-  EXPECT_THAT(found.verdict(), HasSubstr("decisions like these"));
+  EXPECT_THAT(found.verdict(), HasTexts("cannot tell whether users prefer",
+                                        "decisions like these"));
 }
 
 TEST_P(InterleavingOpeTest, EqualVersionsGetEqualCredit) {

@@ -1,17 +1,20 @@
 #include "trainer/ope/log_summary.h"
 
-#include <cmath>
+#include <array>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "google/protobuf/util/json_util.h"
+#include "tests/testing/child_process.h"
+#include "tests/trainer/ope/ope_fixture.h"
 #include "trainer/ope/exploration.h"
+#include "trainer/ope/ope_log.h"
+#include "trainer/ope/slices.h"
 
 namespace sortition {
 namespace {
 
-using testing::IsEmpty;
+using config::v1::OpePolicy;
+using config::v1::OpeReport;
 
 LogSummary SummaryOf(const std::vector<double>& propensities) {
   LogSummary summary;
@@ -86,6 +89,208 @@ TEST(ExplorationTest, DeviationsAreThoseOfTheMixture) {
                 std::sqrt((1 / first + 1 / (1 - first)) / 16), 1e-12);
   }
   EXPECT_TRUE(std::isinf(Exploration(0).DeviationAt(0)));
+}
+
+// A log that is still being written while it is judged.
+
+constexpr int64_t kDayUs = int64_t{86400} * 1000000;
+
+log::v1::BanditTuple TupleOfDay(int64_t day) {
+  auto tuple = SelectionTuple(absl::StrCat("day", day), {0.5, 0.5}, 0, 1);
+  tuple.mutable_decision()->set_time_us(day * kDayUs);
+  return tuple;
+}
+
+TEST(GrowingLogTest, TheSecondPassReadsWhatTheFirstOneRead) {
+  const TempDir dir;
+  SegmentWriter::Options segment;
+  segment.dir = dir.Sub("tuples");
+  segment.name = SegmentName(1700000000000000, "test", 0);
+  segment.preallocate_bytes = 1 << 20;
+  segment.header.set_format_version(1);
+  segment.header.set_kind(log::v1::SegmentHeader::TUPLES);
+  ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(segment));
+  const auto append = [&](int64_t day) {
+    log::v1::LogRecord record;
+    *record.mutable_tuple() = TupleOfDay(day);
+    EXPECT_OK(writer->Append(record));
+  };
+  append(19000);
+  append(19001);
+
+  config::v1::OpeOptions options;
+  options.set_tuples(segment.dir);
+  ASSERT_OK_AND_ASSIGN(const auto log,
+                       OpeLog::Open(options, RankUse::kAll, {}));
+  for (int pass = 0; pass < 2; ++pass) {
+    std::vector<std::string> ids;
+    TupleCounts counts;
+    ASSERT_OK(log->Scan(
+        [&](const LoggedDecision& decision) {
+          ids.push_back(decision.decision->decision_id());
+          return absl::OkStatus();
+        },
+        &counts));
+    EXPECT_EQ(ids, (std::vector<std::string>{"day19000", "day19001"})) << pass;
+    EXPECT_EQ(counts.read_tuples, 2u);
+    append(20000);
+  }
+}
+
+TEST(GrowingLogTest, ADayThatTheSummaryLacksIsInNoSlice) {
+  const int32_t action = 0;
+  const auto logged = [&](const log::v1::Decision& decision) {
+    LoggedDecision result;
+    result.decision = &decision;
+    result.action = {&action, 1};
+    result.log_propensity = std::log(0.5);
+    return result;
+  };
+  LogSummary summary;
+  for (const int64_t day : {19000, 19001}) {
+    const auto tuple = TupleOfDay(day);
+    summary.Add(logged(tuple.decision()));
+  }
+  ASSERT_OK_AND_ASSIGN(Slices slices, Slices::Plan({}, summary, 1));
+  const JudgedDecision judged;
+  for (const int64_t day : {18999, 19000, 19001, 19002, 40000}) {
+    const auto tuple = TupleOfDay(day);
+    slices.Add(
+        logged(tuple.decision()),
+        {.group_hash = static_cast<uint64_t>(day), .policies = {&judged, 1}});
+  }
+  ASSERT_EQ(slices.days().size(), 2u);
+  EXPECT_EQ(slices.days()[0].sums.num_decisions(), 1u);
+  EXPECT_EQ(slices.days()[1].sums.num_decisions(), 1u);
+}
+
+// Rewards beside that of the log, and what must not fall.
+
+class MoreRewardsTest : public OpeFixture {
+ protected:
+  // Decisions between two candidates, drawn uniformly; a policy that always
+  // takes the second, and the policy that logged.
+  void Prepare(int decisions) {
+    WriteLog(AlternatingTuples(decisions, [](int i) { return i % 3 == 0; }));
+    SetPolicies(
+        {"always=" + Write("always.csv", ProbabilityRows(decisions, "0,1")),
+         "same=" + Write("same.csv", ProbabilityRows(decisions, "0.5,0.5"))});
+    options_.set_reward_model("none");
+  }
+  void GuardComplaints(const std::string& rows, const std::string& allowed) {
+    options_.add_rewards("complaints=" + Write("complaints.csv", rows));
+    options_.add_guardrails("complaints:" + allowed);
+  }
+};
+
+TEST_F(MoreRewardsTest, NoComplaintInFortyDecisionsShowsNothing) {
+  Prepare(40);
+  GuardComplaints("decision_id,reward\nd0,0\nd1,0\n", "0.0001");
+  const OpeReport unknown = Judge();
+  ASSERT_EQ(PolicyOf(unknown, "always").guardrails_size(), 1);
+  EXPECT_FALSE(PolicyOf(unknown, "always").guardrails(0).holds());
+  EXPECT_FALSE(PolicyOf(unknown, "always").guardrails(0).has_change());
+  EXPECT_FALSE(PolicyOf(unknown, "always").more_rewards(0).has_value());
+  EXPECT_NE(FindingOf(unknown, "reward_range"), nullptr);
+  // Known, but 40 decisions show less than 0.0001.
+  options_.add_reward_ranges("complaints:-1:0");
+  const OpeReport given = Judge();
+  EXPECT_FALSE(PolicyOf(given, "always").guardrails(0).holds());
+  EXPECT_LT(PolicyOf(given, "always").guardrails(0).change().lower(), -0.01);
+  EXPECT_EQ(FindingOf(given, "reward_range"), nullptr);
+}
+
+TEST_F(MoreRewardsTest, ThePolicyThatLoggedKeepsItsGuardrails) {
+  Prepare(100);
+  GuardComplaints("decision_id,reward\nd3,-1\nd8,-1\n", "0");
+  const OpePolicy same = PolicyOf(Judge(), "same");
+  ASSERT_EQ(same.guardrails_size(), 1);
+  EXPECT_EQ(same.guardrails(0).change().lower(), 0);
+  EXPECT_EQ(same.guardrails(0).change().upper(), 0);
+  EXPECT_TRUE(same.guardrails(0).holds());
+}
+
+TEST_F(MoreRewardsTest, AFileOfOtherDecisionsIsAnError) {
+  Prepare(40);
+  GuardComplaints("decision_id,reward\nother,-1\n", "0.1");
+  EXPECT_THAT(Ope(options_),
+              IsFailedPrecondition("complaints.csv: none of its 1 decisions"));
+}
+
+// A log in the layout of the Open Bandit Dataset, through the programs.
+
+constexpr size_t kItems = 5;
+constexpr std::array<double, kItems> kLogged = {0.4, 0.3, 0.1, 0.1, 0.1};
+constexpr std::array<double, kItems> kTarget = {0.05, 0.05, 0.1, 0.3, 0.5};
+constexpr std::array<double, kItems> kItemClicks = {0.1, 0.2, 0.3, 0.2, 0.4};
+constexpr int kImpressions = 4000;
+constexpr int kPositions = 3;
+
+// Clicks fall with the position.
+double ClickProbability(size_t item, int position) {
+  return kItemClicks[item] / position;
+}
+
+TEST(ObdTest, ThreeCommandsJudgeAFileOfProbabilities) {
+  // A row for each position of an impression, with equal times and equal
+  // propensities of some items.
+  std::string log =
+      ",timestamp,item_id,position,click,propensity_score,user_feature_0\n";
+  std::string policy = "decision_id,document_index,probability\n";
+  double truth = 0;
+  RandomSequence random(StableHash(HashDomain::kSimulation, {"obd"}));
+  int row = 0;
+  for (int i = 0; i < kImpressions; ++i) {
+    for (int position = 1; position <= kPositions; ++position) {
+      double left = random.Uniform();
+      size_t item = 0;
+      while (item + 1 < kItems && left >= kLogged[item]) {
+        left -= kLogged[item++];
+      }
+      const bool click = random.Uniform() < ClickProbability(item, position);
+      absl::StrAppend(&log, row, ",2019-11-24 00:", i / 60 % 60 / 10,
+                      i / 60 % 10, ":", i % 60 / 10, i % 10, "+00:00,", item,
+                      ",", position, ",", click ? 1 : 0, ",", kLogged[item],
+                      ",u", i % 7, "\n");
+      ++row;
+      for (size_t k = 0; k < kItems; ++k) {
+        absl::StrAppend(&policy, "obd-", position, "-", row, ",", k, ",",
+                        kTarget[k], "\n");
+        truth += kTarget[k] * ClickProbability(k, position) /
+                 (kImpressions * kPositions);
+      }
+    }
+  }
+  const TempDir dir;
+  ASSERT_OK(WriteFile(dir / "all.csv", log));
+  ASSERT_OK(WriteFile(dir / "mine.csv", policy));
+  ASSERT_OK_AND_ASSIGN(
+      const FinishedProcess import,
+      RunToEnd({BinaryPath("sortition"), "log", "import", "--format=obd",
+                absl::StrCat("--num_actions=", kItems),
+                "--tuples=" + dir.Sub("tuples"), dir / "all.csv"}));
+  ASSERT_EQ(import.exit_code, 0) << import.stderr_text;
+  ASSERT_OK_AND_ASSIGN(const FinishedProcess ope,
+                       RunToEnd({BinaryPath("sortition-trainer"), "ope",
+                                 "--tuples=" + dir.Sub("tuples"),
+                                 "--policies=mine=" + (dir / "mine.csv"),
+                                 "--report=" + (dir / "judged.json"),
+                                 "--page=" + (dir / "judged.html")}));
+  ASSERT_EQ(ope.exit_code, 0) << ope.stderr_text;
+  EXPECT_THAT(ope.stdout_text, HasSubstr("'mine' is better than the log"));
+  ASSERT_OK_AND_ASSIGN(const std::string json, ReadFile(dir / "judged.json"));
+  config::v1::OpeReport report;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &report).ok());
+  EXPECT_EQ(report.decisions(), kImpressions * kPositions);
+  ASSERT_EQ(report.policies_size(), 1);
+  const auto& value = report.policies(0).answer().value();
+  EXPECT_LE(value.lower(), truth);
+  EXPECT_GE(value.upper(), truth);
+  // Weights up to 5, clicks in a seventh: the standard error is about
+  // √(5 · 0.18 / 12000) = 0.009.
+  EXPECT_LT(value.upper() - value.lower(), 0.05);
+  ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(dir / "judged.html"));
+  EXPECT_THAT(page, HasSubstr("mine"));
 }
 
 }  // namespace

@@ -1,17 +1,10 @@
 #pragma once
 // A log on disk, and what `ope` says of it.
-#include <cmath>
-#include <string>
-#include <vector>
+#include <functional>
 
-#include "absl/strings/str_cat.h"
-#include "gtest/gtest.h"
 #include "io/files.h"
-#include "io/models/model_store.h"
 #include "sortition/config/v1/ope.pb.h"
 #include "sortition/config/v1/ope_report.pb.h"
-#include "tests/testing/status_matchers.h"
-#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/ope/ope.h"
 
@@ -69,6 +62,41 @@ class OpeFixture : public testing::Test {
   config::v1::OpeOptions options_;
   uint64_t num_segments_ = 0;
 };
+
+// Decisions d0, d1, … between two candidates, which were drawn uniformly and
+// are taken in turn.
+inline std::vector<log::v1::BanditTuple> AlternatingTuples(
+    int n, const std::function<double(int)>& reward) {
+  std::vector<log::v1::BanditTuple> tuples;
+  for (int i = 0; i < n; ++i) {
+    tuples.push_back(
+        SelectionTuple(absl::StrCat("d", i), {0.5, 0.5}, i % 2, reward(i)));
+  }
+  return tuples;
+}
+
+// A file of policies that give the candidates of d0, d1, … these probabilities.
+inline std::string ProbabilityRows(
+    int n, const std::function<const char*(int)>& probabilities) {
+  std::string rows = "decision_id,p0,p1\n";
+  for (int i = 0; i < n; ++i) {
+    absl::StrAppend(&rows, "d", i, ",", probabilities(i), "\n");
+  }
+  return rows;
+}
+inline std::string ProbabilityRows(int n, const char* probabilities) {
+  return ProbabilityRows(n, [&](int) { return probabilities; });
+}
+
+// Returns the first finding of this kind of a report or policy; null: none.
+template <typename WithFindings>
+const model::v1::Finding* FindingOf(const WithFindings& message,
+                                    const std::string& kind) {
+  for (const auto& finding : message.findings()) {
+    if (finding.kind() == kind) return &finding;
+  }
+  return nullptr;
+}
 
 inline const config::v1::OpePolicy& PolicyOf(
     const config::v1::OpeReport& report, const std::string& name) {

@@ -1,16 +1,21 @@
 #include "trainer/ope/ope.h"
 
+#include <functional>
 #include <map>
 
-#include "gmock/gmock.h"
+#include "tests/testing/refusal_table.h"
 #include "tests/trainer/ope/ope_fixture.h"
+#include "trainer/ope/ope_words.h"
 
 namespace sortition {
 namespace {
 
+using config::v1::OpeEstimate;
+using config::v1::OpeOptions;
 using config::v1::OpePolicy;
 using config::v1::OpeReport;
-using testing::HasSubstr;
+using model::v1::Finding;
+using testing::StartsWith;
 
 // Four decisions between two candidates, drawn uniformly.
 std::vector<log::v1::BanditTuple> FourTuples() {
@@ -49,15 +54,9 @@ TEST_F(OpeFixture, FourDecisionsByHand) {
 // weights are 2 in every other decision, and 0.
 TEST_F(OpeFixture, TheEffectiveSampleSizeIsThatOfTheLogNotOfTheSample) {
   constexpr int kLogDecisions = 3000;
-  std::vector<log::v1::BanditTuple> tuples;
-  std::string rows = "decision_id,p0,p1\n";
-  for (int i = 0; i < kLogDecisions; ++i) {
-    const std::string id = absl::StrCat("d", i);
-    tuples.push_back(SelectionTuple(id, {0.5, 0.5}, i % 2, i % 3 == 0));
-    absl::StrAppend(&rows, id, ",1,0\n");
-  }
-  WriteLog(tuples);
-  SetPolicies({"first=" + Write("first.csv", rows)});
+  WriteLog(AlternatingTuples(kLogDecisions, [](int i) { return i % 3 == 0; }));
+  SetPolicies(
+      {"first=" + Write("first.csv", ProbabilityRows(kLogDecisions, "1,0"))});
   options_.set_reward_model("none");
   options_.set_sample(1000);
   const OpePolicy first = PolicyOf(Judge(), "first");
@@ -165,14 +164,10 @@ TEST_F(OpeFixture, ConstantsAreJudgedByUnitsThatDidNotChooseThem) {
 }
 
 TEST_F(OpeFixture, DecisionsThatAFileLacksAreLeftOutForAll) {
-  std::vector<log::v1::BanditTuple> tuples;
-  std::string all = "decision_id,p0,p1\n";
-  for (int i = 0; i < 200; ++i) {
-    const std::string id = absl::StrCat("d", i);
-    tuples.push_back(SelectionTuple(id, {0.5, 0.5}, i % 2, i % 3 == 0));
-    if (i != 7) absl::StrAppend(&all, id, ",0.5,0.5\n");
-  }
-  WriteLog(tuples);
+  WriteLog(AlternatingTuples(200, [](int i) { return i % 3 == 0; }));
+  std::string all = ProbabilityRows(200, "0.5,0.5");
+  const std::string lacking = "d7,0.5,0.5\n";
+  all.erase(all.find(lacking), lacking.size());
   SetPolicies({"mine=" + Write("mine.csv", all), "uniform"});
   const OpeReport report = Judge();
   EXPECT_EQ(report.decisions(), 199u);
@@ -185,11 +180,9 @@ TEST_F(OpeFixture, DecisionsThatAFileLacksAreLeftOutForAll) {
 
 TEST_F(OpeFixture, UnitsWidenIntervalsAndSameUnitsDoNot) {
   // Each of 100 units has 20 decisions with one reward.
-  std::vector<log::v1::BanditTuple> tuples;
-  for (int i = 0; i < 2000; ++i) {
-    tuples.push_back(SelectionTuple(absl::StrCat("d", i), {0.5, 0.5}, i % 2,
-                                    i / 20 % 3 == 0));
-    tuples.back().mutable_decision()->set_unit_id(absl::StrCat("u", i / 20));
+  auto tuples = AlternatingTuples(2000, [](int i) { return i / 20 % 3 == 0; });
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    tuples[i].mutable_decision()->set_unit_id(absl::StrCat("u", i / 20));
   }
   WriteLog(tuples);
   SetPolicies({"uniform"});
@@ -209,11 +202,9 @@ TEST_F(OpeFixture, UnitsWidenIntervalsAndSameUnitsDoNot) {
 
 TEST_F(OpeFixture, AFewUnitsAreJudged) {
   // One group of neighbours, too few for an interval of that kind.
-  std::vector<log::v1::BanditTuple> tuples;
-  for (int i = 0; i < 6; ++i) {
-    tuples.push_back(
-        SelectionTuple(absl::StrCat("d", i), {0.5, 0.5}, i % 2, i % 2 == 0));
-    tuples.back().mutable_decision()->set_unit_id(absl::StrCat("u", i / 2));
+  auto tuples = AlternatingTuples(6, [](int i) { return i % 2 == 0; });
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    tuples[i].mutable_decision()->set_unit_id(absl::StrCat("u", i / 2));
   }
   WriteLog(tuples);
   SetPolicies({"uniform"});
@@ -260,18 +251,13 @@ TEST_F(OpeFixture, SegmentsDaysAndLogAddUp) {
 }
 
 TEST_F(OpeFixture, GuardrailsFailWhereAFallIsPossible) {
-  std::vector<log::v1::BanditTuple> tuples;
+  WriteLog(AlternatingTuples(2000, [](int i) { return i % 2; }));
   std::string complaints = "decision_id,reward\n";
-  std::string always = "decision_id,p0,p1\n";
-  for (int i = 0; i < 2000; ++i) {
-    const std::string id = absl::StrCat("d", i);
-    tuples.push_back(SelectionTuple(id, {0.5, 0.5}, i % 2, i % 2));
-    // Action 1 has complaints in a fifth of the cases, action 0 has none.
-    if (i % 10 == 1) absl::StrAppend(&complaints, id, ",-1\n");
-    absl::StrAppend(&always, id, ",0,1\n");
+  // Action 1 has complaints in a fifth of the cases, action 0 has none.
+  for (int i = 1; i < 2000; i += 10) {
+    absl::StrAppend(&complaints, "d", i, ",-1\n");
   }
-  WriteLog(tuples);
-  SetPolicies({"always=" + Write("always.csv", always)});
+  SetPolicies({"always=" + Write("always.csv", ProbabilityRows(2000, "0,1"))});
   const std::string file = Write("complaints.csv", complaints);
   options_.add_rewards("a=" + file);
   options_.add_rewards("b=" + file);
@@ -296,15 +282,9 @@ TEST_F(OpeFixture, GuardrailsFailWhereAFallIsPossible) {
 TEST_F(OpeFixture, PlansAskForMoreThanThisLogFailedWith) {
   // Nearly all rewards are 1: SNIPS is precise, and bets, which go by IPS, are
   // not.
-  std::vector<log::v1::BanditTuple> tuples;
-  std::string file = "decision_id,p0,p1\n";
-  for (int i = 0; i < 200; ++i) {
-    const std::string id = absl::StrCat("d", i);
-    tuples.push_back(SelectionTuple(id, {0.5, 0.5}, i % 2, i % 20 > 0));
-    absl::StrAppend(&file, id, i % 4 < 2 ? ",1,0\n" : ",0,1\n");
-  }
-  WriteLog(tuples);
-  SetPolicies({"mine=" + Write("mine.csv", file)});
+  WriteLog(AlternatingTuples(200, [](int i) { return i % 20 > 0; }));
+  const auto favoured = [](int i) { return i % 4 < 2 ? "1,0" : "0,1"; };
+  SetPolicies({"mine=" + Write("mine.csv", ProbabilityRows(200, favoured))});
   options_.set_reward_model("none");
   options_.set_estimator("snips");
   options_.set_interval("betting");
@@ -342,6 +322,219 @@ TEST_F(OpeFixture, CategoriesMarginaliseWeights) {
   EXPECT_NEAR(EstimateOf(mine, "marginalised").value().value(), 0.6, 1e-12);
   EXPECT_LT(EstimateOf(mine, "marginalised").standard_error(),
             EstimateOf(mine, "ips").standard_error() / 1.5);
+}
+
+// What stands in a verdict beside the numbers.
+
+// Two policies that are shown to earn more than the log; the first earns most.
+class VerdictTest : public testing::Test {
+ protected:
+  VerdictTest() {
+    report_.set_against("log");
+    report_.set_confidence(0.95);
+    for (const double gain : {0.3, 0.2}) {
+      OpePolicy* const policy = report_.add_policies();
+      policy->set_name(gain == 0.3 ? "newest" : "uniform");
+      auto* const estimate = policy->mutable_answer()->mutable_gain();
+      estimate->set_value(gain);
+      estimate->set_lower(gain - 0.1);
+      estimate->set_upper(gain + 0.1);
+    }
+  }
+  static void Find(const std::string& kind, Finding::Gravity gravity,
+                   Finding* finding) {
+    finding->set_kind(kind);
+    finding->set_gravity(gravity);
+    finding->set_sentence("A sentence.");
+  }
+  std::string Overall() const {
+    std::vector<OpeEstimate> gains;
+    for (const OpePolicy& policy : report_.policies()) {
+      gains.push_back(policy.answer());
+    }
+    return OverallVerdict(report_, gains);
+  }
+  std::string OfFirst() const {
+    return PolicyVerdict(OpeOptions(), report_, report_.policies(0),
+                         /*is_compared_with=*/false, /*is_log=*/false, 0);
+  }
+  OpeReport report_;
+};
+
+TEST_F(VerdictTest, TheBestIsTaken) {
+  EXPECT_THAT(Overall(), StartsWith("Take 'newest': it earns 0.3 more"));
+  EXPECT_THAT(Overall() + OfFirst(), Not(HasSubstr("But")));
+  Find("clipped_mass", Finding::CAUTION,
+       report_.mutable_policies(0)->add_findings());
+  EXPECT_THAT(Overall(), StartsWith("Take 'newest'"));
+}
+
+TEST_F(VerdictTest, GraveFindingsAreReservations) {
+  for (OpePolicy& policy : *report_.mutable_policies()) {
+    Find("learned_from_log", Finding::UNSUPPORTED, policy.add_findings());
+  }
+  EXPECT_THAT(Overall(), StartsWith("Do not take any yet. The best is 'new"));
+  for (const std::string& verdict : {Overall(), OfFirst()}) {
+    EXPECT_THAT(verdict, HasSubstr("But it may have learned from these very "
+                                   "decisions, which makes it look better"));
+  }
+}
+
+TEST_F(VerdictTest, OneThatNothingSpeaksAgainstComesFirst) {
+  auto* const guardrail = report_.mutable_policies(0)->add_guardrails();
+  guardrail->set_reward("complaints");
+  guardrail->set_allowed(0.01);
+  guardrail->mutable_change()->set_value(-0.125);
+  EXPECT_THAT(OfFirst(), HasSubstr("But it is not shown that 'complaints'"));
+  EXPECT_THAT(Overall(), StartsWith("Take 'uniform': it earns 0.2 more"));
+  // Unless it is not shown to earn more.
+  report_.mutable_policies(1)->mutable_answer()->mutable_gain()->set_lower(-1);
+  EXPECT_THAT(Overall(), StartsWith("Do not take any yet. The best is 'new"));
+  EXPECT_THAT(Overall(), HasSubstr("But it is not shown that 'complaints'"));
+}
+
+TEST_F(VerdictTest, ContradictionsOfTheLogAreThoseOfAll) {
+  Find("other_propensities", Finding::CONTRADICTION, report_.add_findings());
+  EXPECT_EQ(Overall(), "Do not decide by this log. A sentence.");
+  EXPECT_EQ(OfFirst(), "Do not use the numbers of 'newest'. A sentence.");
+}
+
+// Propensities of 0.48 are logged where they were 1/2, of a policy that does
+// what the log did: all weights are 1.04, and bounds cross.
+TEST_F(OpeFixture, BoundsThatCrossContradictTheLog) {
+  auto tuples = AlternatingTuples(2000, [](int i) { return i % 20 < 10; });
+  for (auto& tuple : tuples) {
+    tuple.mutable_decision()->set_log_propensity(std::log(0.48));
+  }
+  WriteLog(tuples);
+  SetPolicies({"half=" + Write("half.csv", ProbabilityRows(2000, "0.5,0.5"))});
+  const OpeReport report = Judge();
+  EXPECT_THAT(report.verdict(), StartsWith("Do not decide by this log. The "));
+  EXPECT_NE(FindingOf(report.policies(0), "contradictory_bounds"), nullptr);
+  const auto& gain = report.policies(0).answer().gain();
+  EXPECT_LE(gain.lower(), gain.value());
+  EXPECT_GE(gain.upper(), gain.value());
+}
+
+// What is wrong is named with its value and what is permitted.
+
+TEST_F(OpeFixture, BadOptionsAreNamed) {
+  WriteLog(MakeTuples({}, 20));
+  Publish(LoggingModel({}));
+  ExpectRefusals(
+      options_, &Ope,
+      {{"policies: 'best'",
+        "policies has 'best', must be newest, version:N, shadow:N, uniform, "
+        "constant or"},
+       {"policies: 'version:0'", "policies has 'version:0', must be version:N"},
+       {"policies: 'shadow:x'", "policies has 'shadow:x', must be shadow:N"},
+       {"policies: 'shadow:2@mixture=0.1'",
+        "policies has 'shadow:2@mixture=0.1', must be shadow:N, without"},
+       {"policies: 'log=file.csv'", "policies has 'log=file.csv', must be"},
+       {"policies: 'newest@mixture=1.5'",
+        "policies has 'newest@mixture=1.5', must be with a mixture in [0, 1]"},
+       {"policies: 'newest@temperature=0'",
+        "must be with a temperature in [1e-06, 1e+06]"},
+       {"policies: 'newest@mixture=0@mixture=1'", "at most once"},
+       {"policies: 'uniform@mixture=1'", "must be uniform, without"},
+       {"policies: 'constant@temperature=2'", "must be constant, without"},
+       {"policies: 'newest' policies: 'newest'",
+        "policies has 'newest', must be the only one of its name"},
+       {"against: 'version:1'",
+        "against is 'version:1', must be log or one of: newest, uniform, "
+        "constant"},
+       {"estimator: 'median'", "estimator is 'median', must be auto, ips, "},
+       {"interval: 'wald'", "interval is 'wald', must be auto, student, "},
+       {"reward_model: 'forest'",
+        "reward_model is 'forest', must be ridge, trees, best or none"},
+       {"units: 'all'", "units is 'all', must be new or same"},
+       {"overrides: 'never'", "overrides is 'never'"},
+       {"output: 'xml'", "output is 'xml', must be text or json"},
+       {"reward_min: 1",
+        "reward_min is 1, must be less than reward_max, which is 1"},
+       {"reward_max: 0.5", "reward of decision"},
+       {"categories: 'feature:5'",
+        "categories is 'feature:5', must be ids, or feature:N with N in [0, "
+        "5)"},
+       {"categories: 'ids'", "has 0 candidate_ids, must have 6"},
+       {"segments: 'device'",
+        "segments has 'device', must be an attribute of the log"},
+       {"since: 'yesterday'", "since is 'yesterday'"},
+       {"versions: 'x'", "versions is 'x'"},
+       {"rewards: 'clicks'", "rewards has 'clicks', must be NAME=FILE"},
+       {"guardrails: 'clicks:0'",
+        "guardrails has 'clicks:0', must be of one of the rewards"},
+       {"rewards: 'clicks=clicks.csv' reward_ranges: 'clicks:0.5:1'",
+        "reward_ranges has 'clicks:0.5:1', must be NAME:MIN:MAX with numbers "
+        "-1e9 <= MIN <= 0 <= MAX <= 1e9, MIN < MAX"},
+       {"rewards: 'clicks=clicks.csv' reward_ranges: 'visits:0:1'",
+        "reward_ranges has 'visits:0:1', must be of one of the rewards: "
+        "clicks"},
+       {"model: 'a/b'", "a/b"},
+       {"model_store: '' policies: 'newest'",
+        "model_store is empty, must be a directory: policies has 'newest'"}});
+}
+
+TEST_F(OpeFixture, WhatIsNotThereIsNotFound) {
+  WriteLog(MakeTuples({}, 20));
+  Publish(LoggingModel({}));
+  SetPolicies({"version:7"});
+  EXPECT_THAT(Ope(options_), IsNotFound("7"));
+  SetPolicies({"mine=/nowhere/mine.csv"});
+  EXPECT_THAT(Ope(options_), IsNotFound("/nowhere/mine.csv"));
+  SetPolicies({"uniform"});
+  options_.set_tuples("/nowhere");
+  EXPECT_THAT(Ope(options_), IsNotFound("/nowhere"));
+}
+
+TEST_F(OpeFixture, FilesThatDoNotFitTheLogAreNamedWithTheirLine) {
+  auto tuple = SelectionTuple("a", {0.5, 0.5}, 0, 1);
+  tuple.mutable_decision()->add_eligible(true);
+  tuple.mutable_decision()->add_eligible(false);
+  WriteLog({tuple, SelectionTuple("b", {0.5, 0.5}, 1, 0)});
+  const struct {
+    std::string text;
+    std::string message;
+  } kCases[] = {
+      {"decision_id,p0\na,1\nb,1\n",
+       ":2: decision 'a' has 1 probabilities, must have 2, one for each "
+       "candidate"},
+      {"decision_id,p0,p1\na,0.5,0.5\nb,1,0\n",
+       ":2: decision 'a' gives candidate 1 the probability 0.5, must be 0: it "
+       "is not eligible"},
+      {"decision_id,p0,p1,p2\na,1,0,\nb,0,0.5,0.5\n",
+       ":3: decision 'b' has 3 probabilities, must have 2"},
+      {"decision_id,s0\na,1\nb,1\n", ":2: decision 'a' has 1 scores"},
+      {"decision_id,document_index,probability\na,0,1\nb,2,1\n",
+       ":3: decision 'b' has document_index 2, must be in [-1, 2)"},
+      {"decision_id,document_index,probability\na,0,1\nb,-1,1\n",
+       ":3: decision 'b' abstains with probability 1, must be 0"},
+  };
+  for (const auto& bad : kCases) {
+    const std::string path = Write("mine.csv", bad.text);
+    SetPolicies({"mine=" + path});
+    EXPECT_THAT(Ope(options_), IsInvalidArgument(path + bad.message));
+  }
+  SetPolicies({"mine=" + Write("mine.csv", "decision_id,p0,p1\na,1,0\n")});
+  EXPECT_THAT(Ope(options_),
+              IsFailedPrecondition("1 of 2 decisions have no line, must be at "
+                                   "most 1 %"));
+}
+
+TEST_F(OpeFixture, PoliciesMustFitTheKindOfAction) {
+  WriteLog(MakeTuples({.action_kind = ActionKind::kRank}, 20));
+  SetPolicies({"constant"});
+  EXPECT_THAT(Ope(options_),
+              IsInvalidArgument("policies has 'constant', but the log has "
+                                "rankings, must have selections"));
+  // By default there is none.
+  SetPolicies({});
+  EXPECT_EQ(Judge().policies_size(), 1);
+  // A version of another kind finds no decision.
+  Publish(LoggingModel({}));
+  SetPolicies({"newest"});
+  EXPECT_THAT(Ope(options_),
+              IsFailedPrecondition("0 decisions", "20 left out"));
 }
 
 }  // namespace

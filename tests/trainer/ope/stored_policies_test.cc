@@ -1,4 +1,5 @@
 // Versions of the store: what serves is what is judged.
+
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "core/counterfactual/estimators.h"
@@ -91,18 +92,12 @@ TEST_P(StoredPoliciesTest, WeightsAreThoseOfTrain) {
 TEST_P(StoredPoliciesTest, AFileOfItsProbabilitiesGivesTheSame) {
   Prepare(300);
   const model::v1::Model model = OtherModel(log_);
-  ASSERT_OK_AND_ASSIGN(
-      const LinearPolicy policy,
-      LinearPolicy::Create(model.policy(),
-                           {model.weights().begin(), model.weights().end()}));
+  const LinearPolicy policy = *LinearPolicy::Create(model);
   std::string file;
   PolicyWorkspace workspace;
   for (const auto& tuple : tuples_) {
     const log::v1::Decision& decision = tuple.decision();
-    ASSERT_OK_AND_ASSIGN(const DecisionView view, ViewDecision(decision));
-    const PolicyQuery query{.candidates = view.candidates,
-                            .eligible = view.eligible,
-                            .top_k = view.top_k};
+    const PolicyQuery query = QueryOf(decision);
     absl::StrAppend(&file, "{\"decision_id\": \"", decision.decision_id(),
                     "\", ");
     if (log_.action_kind != ActionKind::kSelect) {
@@ -145,10 +140,7 @@ TEST_P(StoredPoliciesTest, KnownTruthsAreCovered) {
   const OpeReport report = Judge();
   // What the others would have earned in these very queries, by drawing anew.
   const model::v1::Model model = OtherModel(log_);
-  ASSERT_OK_AND_ASSIGN(
-      const LinearPolicy newest,
-      LinearPolicy::Create(model.policy(),
-                           {model.weights().begin(), model.weights().end()}));
+  const LinearPolicy newest = *LinearPolicy::Create(model);
   const LinearPolicy uniform = LinearPolicy::Uniform(
       log_.action_kind, log_.action_kind == ActionKind::kSelect);
   PolicyWorkspace workspace;
@@ -158,11 +150,8 @@ TEST_P(StoredPoliciesTest, KnownTruthsAreCovered) {
     double sum = 0;
     for (const auto& tuple : tuples_) {
       log::v1::Decision decision = tuple.decision();
-      const DecisionView view = *ViewDecision(decision);
       for (int i = 0; i < kDraws; ++i) {
-        policy.Decide({.candidates = view.candidates,
-                       .eligible = view.eligible,
-                       .top_k = view.top_k},
+        policy.Decide(QueryOf(decision),
                       DecisionKey("truth", static_cast<uint64_t>(i),
                                   decision.decision_id()),
                       &workspace, &draw);
@@ -217,12 +206,7 @@ TEST_F(OpeFixture, BalancedWeightsNeedAllLoggingVersions) {
   Publish(LoggingModel(first));
   Publish(LoggingModel(second));
   WriteLog(MakeTuples(first, 200));
-  auto more = MakeTuples(second, 200);
-  for (auto& tuple : more) {
-    tuple.mutable_decision()->set_decision_id("second " +
-                                              tuple.decision().decision_id());
-  }
-  WriteLog(more);
+  WriteLog(MakeTuples(second, 200, "second"));
   SetPolicies({"newest@temperature=0.5"});
   // Both versions are the same policy, so that balanced weights are the others.
   const OpePolicy policy = Judge().policies(0);
@@ -267,12 +251,10 @@ TEST_F(OpeFixture, APolicyThatMayHaveLearnedFromTheLogIsNamed) {
   Publish(model);
   SetPolicies({"newest"});
   const auto learned = [&](const OpeReport& report) {
-    for (const auto& finding : report.policies(0).findings()) {
-      if (finding.kind() != "learned_from_log") continue;
-      EXPECT_EQ(finding.gravity(), model::v1::Finding::UNSUPPORTED);
-      return finding.sentence();
-    }
-    return std::string();
+    const auto* finding = FindingOf(report.policies(0), "learned_from_log");
+    if (finding == nullptr) return std::string();
+    EXPECT_EQ(finding->gravity(), model::v1::Finding::UNSUPPORTED);
+    return finding->sentence();
   };
   EXPECT_EQ(learned(Judge()).substr(0, 31), "30 of 100 decisions are older t");
   // What the finding says to do helps.
@@ -314,30 +296,20 @@ TEST_F(OpeFixture, BalancedWeightsAreLeftOutForManyVersions) {
     }
     return false;
   };
-  const auto has_finding = [](const OpeReport& report) {
-    for (const auto& finding : report.findings()) {
-      if (finding.kind() == "many_versions") return true;
-    }
-    return false;
-  };
   for (uint64_t version = 1; version <= 9; ++version) {
     const SyntheticLog log{.can_abstain = false, .version = version};
-    std::vector<log::v1::BanditTuple> tuples;
-    for (int i = 0; i < 20; ++i) {
-      tuples.push_back(MakeTuple(log, absl::StrCat(version, "-", i)));
-    }
-    WriteLog(tuples);
+    WriteLog(MakeTuples(log, 20, absl::StrCat(version, "-")));
     Publish(LoggingModel(log));
   }
   SetPolicies({"uniform"});
   const OpeReport nine = Judge();
   EXPECT_EQ(nine.logging_versions_size(), 9);
   EXPECT_FALSE(has_balanced(nine));
-  EXPECT_TRUE(has_finding(nine));
+  EXPECT_NE(FindingOf(nine, "many_versions"), nullptr);
   options_.set_versions("1,2,3,4,5,6,7,8");
   const OpeReport eight = Judge();
   EXPECT_TRUE(has_balanced(eight));
-  EXPECT_FALSE(has_finding(eight));
+  EXPECT_EQ(FindingOf(eight, "many_versions"), nullptr);
 }
 
 TEST_F(OpeFixture, WhatWasNotShownEarnsNothingForTheLogEither) {
@@ -373,6 +345,98 @@ TEST_F(OpeFixture, WhatWasNotShownEarnsNothingForTheLogEither) {
   EXPECT_EQ(logging.answer().gain().upper(), 0);
   const auto& snips = EstimateOf(PolicyOf(report, "uniform"), "snips");
   EXPECT_NEAR(snips.value().value(), weighted / weights, 1e-12);
+}
+
+// A version that looked on is judged by what it said.
+
+// Lets `model` look on as `version` at every decision whose number is a
+// multiple of `every`.
+void LookOn(const model::v1::Model& model, uint64_t version, size_t every,
+            std::vector<log::v1::BanditTuple>* tuples) {
+  const LinearPolicy policy = *LinearPolicy::Create(model);
+  PolicyWorkspace workspace;
+  for (size_t i = 0; i < tuples->size(); i += every) {
+    const log::v1::Decision& decision = (*tuples)[i].decision();
+    log::v1::ShadowView& said = *(*tuples)[i].add_shadow_views();
+    said.set_decision_id(decision.decision_id());
+    said.set_model(decision.model());
+    said.set_version(version);
+    said.set_log_propensity(policy.LogPropensity(
+        QueryOf(decision), SpanOf(decision.action()), &workspace));
+  }
+}
+
+class ShadowPolicyTest : public OpeFixture,
+                         public testing::WithParamInterface<ActionKind> {
+ protected:
+  void ExpectSame(const config::v1::OpePolicy& a,
+                  const config::v1::OpePolicy& b) {
+    for (const char* estimator : {"ips", "snips"}) {
+      EXPECT_EQ(EstimateOf(a, estimator).value().value(),
+                EstimateOf(b, estimator).value().value());
+      EXPECT_EQ(EstimateOf(a, estimator).gain().lower(),
+                EstimateOf(b, estimator).gain().lower());
+      EXPECT_EQ(EstimateOf(a, estimator).gain().upper(),
+                EstimateOf(b, estimator).gain().upper());
+    }
+    EXPECT_EQ(a.overlap().effective_sample_size(),
+              b.overlap().effective_sample_size());
+  }
+
+  SyntheticLog log_{.action_kind = GetParam()};
+};
+
+TEST_P(ShadowPolicyTest, IsJudgedAsTheStoredVersion) {
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples(log_, 400);
+  LookOn(OtherModel(log_), 2, 1, &tuples);
+  // Another version has another opinion.
+  LookOn(LoggingModel(log_), 7, 1, &tuples);
+  WriteLog(tuples);
+  Publish(LoggingModel(log_));
+  Publish(OtherModel(log_));
+  SetPolicies({"shadow:2", "version:2"});
+  const OpeReport report = Judge();
+  EXPECT_EQ(report.decisions(), 400u);
+  ExpectSame(PolicyOf(report, "shadow:2"), PolicyOf(report, "version:2"));
+}
+
+// All policies are judged by the tuples that the shadow looked on at, and the
+// report says so.
+TEST_P(ShadowPolicyTest, OnlyWhatItLookedOnAtCounts) {
+  std::vector<log::v1::BanditTuple> tuples = MakeTuples(log_, 400);
+  std::vector<log::v1::BanditTuple> looked_at;
+  for (size_t i = 0; i < tuples.size(); i += 4) looked_at.push_back(tuples[i]);
+  Publish(LoggingModel(log_));
+  Publish(OtherModel(log_));
+  WriteLog(looked_at);
+  SetPolicies({"version:2"});
+  const OpeReport expected = Judge();
+
+  std::filesystem::remove_all(dir_ / "tuples");
+  LookOn(OtherModel(log_), 2, 4, &tuples);
+  WriteLog(tuples);
+  SetPolicies({"shadow:2", "version:2"});
+  const OpeReport report = Judge();
+  EXPECT_EQ(report.decisions(), 100u);
+  EXPECT_EQ(report.excluded().at("a shadow did not look on at it"), 300u);
+  ExpectSame(PolicyOf(report, "shadow:2"), PolicyOf(expected, "version:2"));
+  ExpectSame(PolicyOf(report, "version:2"), PolicyOf(expected, "version:2"));
+  ASSERT_NE(FindingOf(report, "shadow_views"), nullptr);
+  EXPECT_THAT(FindingOf(report, "shadow_views")->sentence(),
+              HasSubstr("shadow:2 looked on at 100 of 400 decisions"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ShadowPolicyTest,
+                         testing::Values(ActionKind::kSelect, ActionKind::kRank,
+                                         ActionKind::kSubset));
+
+TEST_F(OpeFixture, AVersionThatNeverLookedOnCannotBeJudged) {
+  WriteLog(MakeTuples({}, 20));
+  SetPolicies({"shadow:2"});
+  EXPECT_THAT(Ope(options_),
+              IsFailedPrecondition("0 decisions can be judged",
+                                   "20 left out: a shadow did not look on "
+                                   "at it"));
 }
 
 }  // namespace

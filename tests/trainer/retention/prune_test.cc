@@ -1,30 +1,24 @@
 #include "trainer/retention/prune.h"
 
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
 #include "io/models/serving_state.h"
 #include "io/segments/segment_writer.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::PruneReport;
-using testing::AllOf;
-using testing::HasSubstr;
 using Versions = std::vector<uint64_t>;
 
 class PruneTest : public testing::Test {
@@ -99,10 +93,10 @@ TEST_F(PruneTest, TheNewestStay) {
   EXPECT_EQ(report.removed_size(), 10);
   EXPECT_GT(report.removed(0).bytes(), 0u);
   EXPECT_THAT(FormatPruneReport(report),
-              AllOf(HasSubstr("removed 10 of 12 versions"),
-                    HasSubstr("stays: serves, the newest that loads, one of "
-                              "the newest 2"),
-                    HasSubstr("Nothing is known of logs")));
+              HasTexts("removed 10 of 12 versions",
+                       "stays: serves, the newest that loads, one of "
+                       "the newest 2",
+                       "Nothing is known of logs"));
   Publish();
   EXPECT_EQ(Stored(), (Versions{11, 12, 13}));
 }
@@ -230,24 +224,20 @@ TEST_F(PruneTest, ThoseAskedForAreRemovedAndNoOthers) {
 
 TEST_F(PruneTest, WhatIsInUseIsRefusedByNameAndNothingIsRemoved) {
   options_.set_versions("1,12");
-  EXPECT_THAT(
-      Prune(options_),
-      StatusIs(absl::StatusCode::kFailedPrecondition,
-               AllOf(HasSubstr("versions has 12, which cannot be removed: "
-                               "serves, the newest that loads"),
-                     HasSubstr("sortition models pin ANOTHER --model=ads"),
-                     HasSubstr("nothing was removed"))));
+  EXPECT_THAT(Prune(options_),
+              IsFailedPrecondition("versions has 12, which cannot be removed: "
+                                   "serves, the newest that loads",
+                                   "sortition models pin ANOTHER --model=ads",
+                                   "nothing was removed"));
   EXPECT_EQ(Stored().size(), 12u);
   Serve(
       [](model::v1::Serving* serving) { serving->add_protected_versions(1); });
   options_.set_versions("1");
-  EXPECT_THAT(Prune(options_),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("protected"),
-                             HasSubstr("sortition models unprotect 1"))));
+  EXPECT_THAT(
+      Prune(options_),
+      IsFailedPrecondition("protected", "sortition models unprotect 1"));
   options_.set_versions("77");
-  EXPECT_THAT(Prune(options_), StatusIs(absl::StatusCode::kNotFound,
-                                        HasSubstr("versions has 77")));
+  EXPECT_THAT(Prune(options_), IsNotFound("versions has 77"));
   options_.set_versions("1;2");
   EXPECT_EQ(Prune(options_).status().code(),
             absl::StatusCode::kInvalidArgument);
@@ -263,8 +253,7 @@ TEST_F(PruneTest, AStateThatCannotBeReadForbidsAll) {
 
 TEST_F(PruneTest, AModelThatIsNotThereIsNamed) {
   options_.set_model("nobody");
-  EXPECT_THAT(Prune(options_), StatusIs(absl::StatusCode::kNotFound,
-                                        HasSubstr("model 'nobody'")));
+  EXPECT_THAT(Prune(options_), IsNotFound("model 'nobody'"));
 }
 
 }  // namespace

@@ -1,21 +1,12 @@
 #pragma once
 // A store with two versions, and what is logged while one takes over.
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
-#include "core/base/random.h"
 #include "core/choices/traffic_split.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "io/clocks.h"
 #include "io/files.h"
-#include "io/models/model_store.h"
 #include "io/models/serving_state.h"
 #include "sortition/config/v1/rollout.pb.h"
-#include "tests/testing/status_matchers.h"
-#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/rollout/rollout.h"
 #include "trainer/rollout/rollout_file.h"

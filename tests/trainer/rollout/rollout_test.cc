@@ -1,12 +1,9 @@
 #include "trainer/rollout/rollout.h"
 
 #include <chrono>
-#include <filesystem>
-#include <string>
-#include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "google/protobuf/text_format.h"
+#include "process/metrics.h"
 #include "tests/trainer/rollout/rollout_fixture.h"
 
 namespace sortition {
@@ -14,8 +11,6 @@ namespace {
 
 using model::v1::Rollout;
 using model::v1::Serving;
-using testing::AllOf;
-using testing::HasSubstr;
 
 class RolloutTest : public RolloutFixture {};
 
@@ -42,46 +37,35 @@ TEST_F(RolloutTest, NamesStoreAndModelWhereThereIsNone) {
   options_.set_reason("why");
   for (const auto& status : {StepRollout(options_).status(), Start().status(),
                              StopRollout(options_).status()}) {
-    EXPECT_THAT(
-        status,
-        StatusIs(absl::StatusCode::kNotFound,
-                 AllOf(HasSubstr("model = \"other\": must be a model of "
-                                 "model_store = \"" +
-                                 dir_.path() + "/models\""),
-                       HasSubstr("has default;"), HasSubstr("train"))));
+    EXPECT_THAT(status, IsNotFound("model = \"other\": must be a model of "
+                                   "model_store = \"" +
+                                       dir_.path() + "/models\"",
+                                   "has default;", "train"));
   }
   EXPECT_FALSE(std::filesystem::exists(dir_.path() + "/models/other"));
   options_.set_model_store(dir_.Sub("empty"));
   std::filesystem::create_directory(options_.model_store());
-  EXPECT_THAT(StepRollout(options_).status(),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("has none;")));
+  EXPECT_THAT(StepRollout(options_), IsNotFound("has none;"));
   options_.set_model_store(dir_.path() + "/nowhere");
-  EXPECT_THAT(StepRollout(options_).status(),
-              StatusIs(absl::StatusCode::kNotFound,
-                       HasSubstr("model_store = \"" + dir_.path() +
-                                 "/nowhere\": there is no such directory")));
+  EXPECT_THAT(StepRollout(options_),
+              IsNotFound("model_store = \"" + dir_.path() +
+                         "/nowhere\": there is no such directory"));
 }
 
 TEST_F(RolloutTest, RefusesToBeginWhatCannotBe) {
-  EXPECT_THAT(Start(3).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("version = 3: must be a version")));
+  EXPECT_THAT(Start(3), IsFailedPrecondition("version = 3: must be a version"));
   ASSERT_OK(Start());
-  EXPECT_THAT(Start(2).status(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                          HasSubstr("is under way since")));
+  EXPECT_THAT(Start(2), IsFailedPrecondition("is under way since"));
   options_.set_reason("tired of it");
   ASSERT_OK(StopRollout(options_));
-  EXPECT_THAT(Start(2).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("split already, by change")));
+  EXPECT_THAT(Start(2), IsFailedPrecondition("split already, by change"));
   const std::string before = *ReadFile(ModelDir() + "/SERVING.textproto");
   ASSERT_OK(ChangeServing(ModelDir(), {"off", "test"}, [](Serving* state) {
     state->clear_split();
     state->set_mode(model::v1::APPRENTICE);
     return absl::OkStatus();
   }));
-  EXPECT_THAT(Start(2).status(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                          HasSubstr("mode is APPRENTICE")));
+  EXPECT_THAT(Start(2), IsFailedPrecondition("mode is APPRENTICE"));
 }
 
 TEST_F(RolloutTest, MovesOnToAllAndFollowsTheNewestAgain) {
@@ -114,8 +98,7 @@ TEST_F(RolloutTest, MovesOnToAllAndFollowsTheNewestAgain) {
   for (const auto& step : rollout.steps()) {
     actions.push_back(step.action());
   }
-  EXPECT_THAT(actions,
-              testing::ElementsAre("START", "MOVE_ON", "WAIT", "MOVE_ON"));
+  EXPECT_THAT(actions, ElementsAre("START", "MOVE_ON", "WAIT", "MOVE_ON"));
   ASSERT_OK_AND_ASSIGN(report, StepRollout(options_));
   EXPECT_THAT(report.step().sentence(),
               HasSubstr("No rollout is under way; the last one is DONE"));
@@ -145,10 +128,10 @@ TEST_F(RolloutTest, WaitsAndSaysForWhat) {
   ASSERT_OK_AND_ASSIGN(report, StepRollout(options_));
   EXPECT_EQ(report.step().action(), "WAIT");
   EXPECT_THAT(report.step().sentence(),
-              AllOf(HasSubstr("the evidence that it earns at most 30 % less"),
-                    HasSubstr("the evidence that it earns less is"),
-                    HasSubstr(" of 50"), HasSubstr("more decisions would do"),
-                    HasSubstr("errors and times are not compared.")));
+              HasTexts("the evidence that it earns at most 30 % less",
+                       "the evidence that it earns less is", " of 50",
+                       "more decisions would do",
+                       "errors and times are not compared."));
   EXPECT_GT(report.step().decisions_needed(), 1);
   EXPECT_LT(report.step().lower(), report.step().difference());
 }
@@ -232,6 +215,183 @@ TEST_F(RolloutTest, TakesUpWhatWasInterrupted) {
   EXPECT_EQ(NowRollout().stage(), 1u);
   EXPECT_EQ(NowRollout().change(), NowServing().change());
   EXPECT_EQ(PlacesOf(NowServing().split().arms(0)), 5000u);
+}
+
+// How rollouts end that are not finished.
+
+class RolloutEndTest : public RolloutFixture {
+ protected:
+  void ExpectBack() {
+    EXPECT_EQ(NowServing().pinned_version(), 1u);
+    EXPECT_FALSE(NowServing().has_split());
+    EXPECT_EQ(NowServing().caller(), kRolloutCaller);
+    EXPECT_EQ(NowRollout().outcome(), Rollout::BACK);
+  }
+};
+
+TEST_F(RolloutEndTest, GoesBackFromWhatEarnsLess) {
+  ASSERT_OK(Start());
+  Log(2000, {.canary = 0.3, .stable = 0.6});
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  EXPECT_THAT(report.step().sentence(),
+              HasTexts("Version 2 goes back from 10 % to 0 %: it earns",
+                       " less than version 1, which earns 0.",
+                       "the evidence that it earns less is", " of 50;"));
+  EXPECT_EQ(report.share(), 0);
+  EXPECT_LT(report.step().upper(), 0);
+  ExpectBack();
+  // The next one draws anew who comes to the canary.
+  const std::string salt = NowRollout().salt();
+  ASSERT_OK(Start());
+  EXPECT_NE(NowRollout().salt(), salt);
+}
+
+TEST_F(RolloutEndTest, GoesBackForAGuardrail) {
+  config::v1::RolloutPlan& plan = *options_.mutable_plan();
+  const std::string file = dir_.path() + "/complaints.csv";
+  plan.add_rewards("complaints=" + file);
+  plan.add_guardrails("complaints:0.05");
+  plan.add_reward_ranges("complaints:-1:0");
+  ASSERT_OK(WriteFile(file, "decision_id,reward\n"));
+  ASSERT_OK(Start());
+  const auto tuples = MakeUnits(2000, {.canary = 0.6, .stable = 0.5});
+  WriteSegment(dir_.Sub("tuples"), 0, tuples);
+  std::string rows = "decision_id,reward\n";
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    // Of the canary's decisions half have a complaint.
+    if (tuples[i].decision().version() == 2 && i % 2 == 0) {
+      rows += tuples[i].decision().decision_id() + ",-1\n";
+    }
+  }
+  ASSERT_OK(WriteFile(file, rows));
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  EXPECT_THAT(
+      report.step().sentence(),
+      AllOf(HasSubstr("goes back"),
+            testing::ContainsRegex("guardrail complaints falls by 0\\.[3-6]"),
+            HasSubstr("0.05 is allowed"), HasSubstr(" of 100)")));
+  ASSERT_EQ(report.step().guardrails_size(), 1);
+  EXPECT_LT(report.step().guardrails(0).evidence_holds(), 2);
+  ExpectBack();
+}
+
+TEST_F(RolloutEndTest, GoesBackForErrorsOfTheServers) {
+  Metrics metrics;
+  const auto count = [&](const char* version, const char* code, double by) {
+    metrics
+        .Counter("sortition_version_answers_total", "",
+                 {{"model", "default"}, {"version", version}, {"code", code}})
+        ->Increment(by);
+  };
+  // From before the rollout: of no concern.
+  count("1", "OK", 1000);
+  count("1", "UNAVAILABLE", 900);
+  ASSERT_OK_AND_ASSIGN(const int port, metrics.Serve("127.0.0.1:0"));
+  options_.set_metrics(absl::StrCat("127.0.0.1:", port));
+  ASSERT_OK(Start());
+  Log(60, {});
+  count("1", "OK", 900);
+  count("2", "OK", 100);
+  ASSERT_OK_AND_ASSIGN(auto report, StepRollout(options_));
+  EXPECT_EQ(report.step().action(), "WAIT");
+  EXPECT_EQ(report.step().stable().answers(), 900u);
+  EXPECT_EQ(report.step().stable().errors(), 0u);
+  EXPECT_EQ(report.step().canary().answers(), 100u);
+  EXPECT_THAT(report.step().sentence(), Not(HasSubstr("errors and times")));
+  count("1", "OK", 900);
+  count("2", "INVALID_ARGUMENT", 20);
+  count("2", "OK", 80);
+  ASSERT_OK_AND_ASSIGN(report, StepRollout(options_));
+  EXPECT_THAT(report.step().sentence(),
+              HasSubstr("its answers are errors in 10 % (20 of 200), those of "
+                        "version 1 in 0 % (0 of 1800), and 1 % more are "
+                        "allowed"));
+  ExpectBack();
+}
+
+TEST_F(RolloutEndTest, ServersThatDoNotAnswerStopNothing) {
+  options_.set_metrics("127.0.0.1:1");
+  ASSERT_OK(Start());
+  Log(2000, {.canary = 0.6, .stable = 0.5});
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  EXPECT_THAT(
+      report.step().sentence(),
+      HasTexts("moves on", "the servers have not counted answers of both yet"));
+}
+
+TEST_F(RolloutEndTest, GoesBackIfNothingIsDecidedInTime) {
+  options_.mutable_plan()->set_max_seconds(1e-6);
+  ASSERT_OK(Start());
+  Log(60, {});
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  EXPECT_THAT(report.step().sentence(),
+              HasTexts("goes back from 10 %", "nothing was decided in"));
+  ExpectBack();
+}
+
+TEST_F(RolloutEndTest, LeavesWhatAPersonChanged) {
+  ASSERT_OK(Start());
+  Log(2000, {.canary = 0.3, .stable = 0.6});
+  ASSERT_OK(
+      ChangeServing(ModelDir(), {"I know better", "alice"}, [](Serving* state) {
+        state->clear_split();
+        state->set_pinned_version(2);
+        return absl::OkStatus();
+      }));
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  EXPECT_EQ(report.outcome(), "STOPPED");
+  EXPECT_EQ(report.step().action(), "STOP");
+  EXPECT_THAT(report.step().sentence(),
+              HasTexts("stops at 10 %, for somebody else changed what "
+                       "serves: change 2 at ",
+                       " by alice (I know better)"));
+  EXPECT_EQ(NowServing().pinned_version(), 2u);
+  EXPECT_EQ(NowServing().caller(), "alice");
+}
+
+TEST_F(RolloutEndTest, LeavesWhatWasEditedByHand) {
+  ASSERT_OK(Start());
+  Log(60, {});
+  Serving serving = NowServing();
+  std::string text;
+  serving.mutable_split()->mutable_arms(0)->mutable_ranges(0)->set_end(2000);
+  google::protobuf::TextFormat::PrintToString(serving, &text);
+  ASSERT_OK(WriteFile(ModelDir() + "/SERVING.textproto", text));
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  EXPECT_EQ(report.outcome(), "STOPPED");
+  EXPECT_THAT(report.step().sentence(),
+              HasSubstr("SERVING.textproto was edited by hand"));
+  EXPECT_EQ(*ReadFile(ModelDir() + "/SERVING.textproto"), text);
+}
+
+TEST_F(RolloutEndTest, LabelsOfOthersAreOfNoConcern) {
+  ASSERT_OK(Start());
+  Log(2000, {.canary = 0.6, .stable = 0.5});
+  ASSERT_OK(
+      ChangeServing(ModelDir(), {"for tests", "alice"}, [](Serving* state) {
+        auto* label = state->add_labels();
+        label->set_name("canary");
+        label->set_version(2);
+        return absl::OkStatus();
+      }));
+  ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
+  EXPECT_EQ(report.step().action(), "MOVE_ON");
+  EXPECT_EQ(NowServing().labels_size(), 1);
+}
+
+TEST_F(RolloutEndTest, StopsWhenItIsTold) {
+  ASSERT_OK(Start());
+  const std::string serving = *ReadFile(ModelDir() + "/SERVING.textproto");
+  options_.set_reason("the shop closes");
+  ASSERT_OK_AND_ASSIGN(const auto report, StopRollout(options_));
+  EXPECT_THAT(report.step().sentence(),
+              HasSubstr("was stopped at 10 %, and what serves stays as it is: "
+                        "the shop closes."));
+  EXPECT_EQ(*ReadFile(ModelDir() + "/SERVING.textproto"), serving);
+  EXPECT_EQ(NowRollout().outcome(), Rollout::STOPPED);
+  Log(2000, {.canary = 0.3, .stable = 0.6});
+  ASSERT_OK(StepRollout(options_));
+  EXPECT_EQ(*ReadFile(ModelDir() + "/SERVING.textproto"), serving);
 }
 
 }  // namespace

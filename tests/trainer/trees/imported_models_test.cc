@@ -2,14 +2,11 @@
 #include <xgboost/c_api.h>
 
 #include <cmath>
-#include <limits>
 #include <numeric>
-#include <string>
-#include <vector>
 
 #include "core/scoring/tree_ensemble.h"
 #include "io/scorers/tree_models.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/testing/refusals.h"
 #include "tests/trainer/trees/tree_queries.h"
 #include "trainer/trees/xgboost_booster.h"
 
@@ -225,16 +222,13 @@ TEST(XgboostModelsTest, OtherModelsAreRefused) {
       const XgboostBooster booster,
       Train({{"objective", "multi:softmax"}, {"num_class", "3"}}, matrix, 2));
   ASSERT_OK_AND_ASSIGN(const std::string bytes, booster.Save("json"));
-  EXPECT_THAT(
-      ParseTreeModel(bytes),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               testing::HasSubstr("learner.learner_model_param.num_class = "
-                                  "\"3\", must be an integer in [0, 1]")));
+  EXPECT_THAT(ParseTreeModel(bytes),
+              IsInvalidArgument("learner.learner_model_param.num_class = "
+                                "\"3\", must be an integer in [0, 1]"));
   ASSERT_OK_AND_ASSIGN(const std::string old_format,
                        booster.Save("deprecated"));
   EXPECT_THAT(ParseTreeModel(old_format),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       testing::HasSubstr("older binary format")));
+              IsInvalidArgument("older binary format"));
 }
 
 }  // namespace

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string>
-#include <vector>
 
 #include "core/metrics/ranking_metrics.h"
 #include "core/scoring/tree_ensemble.h"
-#include "tests/testing/status_matchers.h"
-#include "tests/trainer/status_codes.h"
+#include "tests/testing/refusals.h"
 #include "tests/trainer/trees/tree_queries.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::TreeOptions;
-using ::testing::HasSubstr;
 
 // Mean NDCG@10 by our own scores.
 double MeanNdcg(const model::v1::TreeEnsemble& model,
@@ -115,28 +111,25 @@ TEST(TreeTrainingTest, IsAFunctionOfDataAndOptions) {
 
 TEST(TreeTrainingTest, NamesWhatIsWrong) {
   const TreeQueries train({.num_queries = 3}, 6);
-  EXPECT_THAT(TrainTrees({}, {}, {}),
-              StatusIs(kInvalid, HasSubstr("no training queries")));
+  EXPECT_THAT(TrainTrees({}, {}, {}), IsInvalidArgument("no training queries"));
   TreeOptions options;
   options.set_max_depth(0);
   EXPECT_THAT(TrainTrees(train.views(), {}, options),
-              StatusIs(kInvalid, HasSubstr("max_depth")));
+              IsInvalidArgument("max_depth"));
   const std::vector<float> features = {1, 2};
   const std::vector<uint32_t> large = {32};
   const std::vector<uint32_t> good = {1};
   const LabelledItems wide{Candidates::DenseUnchecked(features, 2), good};
   EXPECT_THAT(TrainTrees(train.views(), {&wide, 1}, {}),
-              StatusIs(kInvalid, HasSubstr("query 0 has 2 features, must have "
-                                           "6, as the first one")));
+              IsInvalidArgument("query 0 has 2 features, must have "
+                                "6, as the first one"));
   const LabelledItems extreme{Candidates::DenseUnchecked(features, 2), large};
-  EXPECT_THAT(
-      TrainTrees({&extreme, 1}, {}, {}),
-      StatusIs(kInvalid, HasSubstr("query 0 has a relevance of 32, must be "
-                                   "at most 31")));
+  EXPECT_THAT(TrainTrees({&extreme, 1}, {}, {}),
+              IsInvalidArgument("query 0 has a relevance of 32, must be "
+                                "at most 31"));
   const TreeQueries sparse({.num_queries = 1, .sparse = true}, 7);
-  EXPECT_THAT(
-      TrainTrees(train.views(), sparse.views(), {}),
-      StatusIs(kInvalid, HasSubstr("query 0 is sparse, must be as the first")));
+  EXPECT_THAT(TrainTrees(train.views(), sparse.views(), {}),
+              IsInvalidArgument("query 0 is sparse, must be as the first"));
 }
 
 }  // namespace

@@ -1,17 +1,14 @@
 // Tuples of several directories, and of several joins.
-#include <filesystem>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "sortition/config/v1/sidecar.pb.h"
-#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
+#include "tests/trainer/tuples/all_tuples.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 #include "trainer/tuples/tuple_reader.h"
 
 namespace sortition {
 namespace {
 
-using testing::HasSubstr;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
@@ -62,10 +59,6 @@ class SeveralLogsTest : public testing::Test {
     return data.ok() ? *std::move(data) : TupleData();
   }
 
-  static size_t Kept(const TupleData& data) {
-    return data.train.size() + data.validation.size() + data.test.size();
-  }
-
   const TempDir dir_;
 };
 
@@ -79,7 +72,7 @@ TEST_F(SeveralLogsTest, DirectoriesGiveWhatOneDirectoryWithAllWouldGive) {
        {dir_ / "r/a" + "," + dir_ / "r/b", dir_ / "r/*", dir_ / "r/?/*.seg"}) {
     const TupleData several = Read(tuples);
     EXPECT_EQ(several.read_tuples, 50u);
-    EXPECT_THAT(several.excluded, testing::IsEmpty());
+    EXPECT_THAT(several.excluded, IsEmpty());
     ASSERT_EQ(several.train.size(), one.train.size()) << tuples;
     for (size_t i = 0; i < one.train.size(); ++i) {
       EXPECT_EQ(several.train[i].log_propensity, one.train[i].log_propensity);
@@ -118,7 +111,7 @@ TEST_F(SeveralLogsTest, TuplesOfAnotherJoinThanTheNewestAreLeftOut) {
                                         37)));
   const TupleData mixed = Read(both, /*mix_joins=*/true);
   EXPECT_EQ(Kept(mixed), 57u);
-  EXPECT_THAT(mixed.excluded, testing::IsEmpty());
+  EXPECT_THAT(mixed.excluded, IsEmpty());
 }
 
 // The older join comes first, with more or other decisions.
@@ -133,8 +126,80 @@ TEST_F(SeveralLogsTest, AnEntryThatMatchesNothingIsAnError) {
   Write("a", 1, 60, Joined("a", 3));
   config::v1::TrainOptions options;
   options.set_tuples(dir_ / "a" + "," + dir_ / "none*");
-  EXPECT_THAT(ReadTuples(options, {}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none*")));
+  EXPECT_THAT(ReadTuples(options, {}), IsNotFound("none*"));
+}
+
+// A log that says that it is incomplete is refused, unless it is allowed.
+
+class IncompleteLogTest : public testing::Test {
+ protected:
+  IncompleteLogTest() {
+    SegmentWriter::Options options;
+    options.dir = dir_.path();
+    options.name = SegmentName(1, "tuples", 0);
+    options.preallocate_bytes = 65536;
+    options.header.set_format_version(1);
+    options.header.set_kind(log::v1::SegmentHeader::TUPLES);
+    auto writer = SegmentWriter::Create(options);
+    EXPECT_OK(writer);
+    Append(writer->get(), [](log::v1::LogRecord* record) {
+      record->mutable_tuple()->mutable_decision()->set_decision_id("x");
+    });
+    // 2026-01-01 00:00:00 is 1767225600 s.
+    AppendMark(writer->get(), 1767225600, 1767225660);
+    AppendMark(writer->get(), 1767225540, 1767225550);
+    EXPECT_OK((*writer)->Close());
+  }
+
+  template <typename Fill>
+  static void Append(SegmentWriter* writer, Fill fill) {
+    log::v1::LogRecord record;
+    fill(&record);
+    EXPECT_OK(writer->Append(record));
+  }
+  static void AppendMark(SegmentWriter* writer, int64_t first, int64_t last) {
+    Append(writer, [&](log::v1::LogRecord* record) {
+      log::v1::Incomplete& mark = *record->mutable_incomplete();
+      mark.set_first_time_us(first * 1000000);
+      mark.set_last_time_us(last * 1000000);
+      mark.set_foreign_feedback(600);
+      mark.set_unknown_feedback(17);
+      mark.set_feedback(1000);
+    });
+  }
+  absl::Status Scan(bool allow_incomplete) {
+    num_tuples_ = 0;
+    const auto log =
+        TupleLog::Open(dir_.path(), {.allow_incomplete = allow_incomplete});
+    EXPECT_OK(log);
+    TupleCounts counts;
+    return ScanTuples(
+        *log,
+        [this](const log::v1::BanditTuple&) {
+          ++num_tuples_;
+          return absl::OkStatus();
+        },
+        &counts);
+  }
+
+  const TempDir dir_;
+  int num_tuples_ = 0;
+};
+
+TEST_F(IncompleteLogTest, IsRefusedWithReasonAndTimes) {
+  const absl::Status status = Scan(false);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(),
+              HasTexts("is incomplete: 1200 feedback of 2000 are for decisions "
+                       "of servers whose spools were not read, 34 for unknown "
+                       "ones, from 2025-12-31 23:59:00Z to 2026-01-01 "
+                       "00:01:00Z",
+                       "--allow_incomplete"));
+}
+
+TEST_F(IncompleteLogTest, IsReadIfThatIsAllowed) {
+  EXPECT_OK(Scan(true));
+  EXPECT_EQ(num_tuples_, 1);
 }
 
 }  // namespace

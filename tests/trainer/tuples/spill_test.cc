@@ -3,14 +3,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <utility>
 
 #include "core/learners/counterfactual/feature_block.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/testing/temp_dir.h"
 #include "tests/trainer/synthetic_tuples.h"
+#include "tests/trainer/tuples/all_tuples.h"
 #include "trainer/train.h"
 #include "trainer/tuples/tuple_reader.h"
 
@@ -18,7 +14,6 @@ namespace sortition {
 namespace {
 
 using testing::ElementsAreArray;
-using testing::HasSubstr;
 
 constexpr size_t kTuples = 600;
 // 60 candidates with 20 features: 4.8 kB each, 2.9 MB.
@@ -52,21 +47,11 @@ class SpillTest : public testing::Test {
   static std::vector<std::vector<float>> Features(const TupleData& data) {
     std::vector<std::vector<float>> features;
     FeatureBlock block;
-    for (const auto* part : {&data.train, &data.validation, &data.test}) {
-      for (const BanditTuple& tuple : *part) {
-        const auto values = block.Load(tuple).values();
-        features.emplace_back(values.begin(), values.end());
-      }
+    for (const BanditTuple* tuple : AllTuples(data)) {
+      const auto values = block.Load(*tuple).values();
+      features.emplace_back(values.begin(), values.end());
     }
     return features;
-  }
-
-  static uint64_t BytesInMemory(const TupleData& data) {
-    uint64_t bytes = 0;
-    for (const auto* part : {&data.train, &data.validation, &data.test}) {
-      for (const BanditTuple& tuple : *part) bytes += tuple.bytes();
-    }
-    return bytes;
   }
 
   const TempDir dir_;
@@ -78,11 +63,11 @@ TEST_F(SpillTest, KeepsEveryTupleInLessMemory) {
   ASSERT_OK_AND_ASSIGN(const TupleData spilled, ReadTuples(Options(1, 64), {}));
   EXPECT_EQ(memory.spilled_bytes, 0);
   EXPECT_EQ(memory.spill, nullptr);
-  EXPECT_GT(BytesInMemory(memory), kTuples * kFeatureBytes);
+  EXPECT_GT(TupleBytes(memory), kTuples * kFeatureBytes);
   EXPECT_EQ(spilled.kept_fraction, 1);
   EXPECT_EQ(spilled.spilled_bytes, kTuples * kFeatureBytes);
   EXPECT_EQ(spilled.scratch, scratch_);
-  EXPECT_LT(BytesInMemory(spilled), 1 << 20);
+  EXPECT_LT(TupleBytes(spilled), 1 << 20);
   EXPECT_EQ(Features(spilled), Features(memory));
   EXPECT_OK(spilled.ReadStatus());
   // There is no visible file, so that nothing is left whatever happens to this
@@ -124,7 +109,7 @@ TEST_F(SpillTest, WhatStaysInMemoryIsBoundedToo) {
   EXPECT_LT(data.kept_fraction, 1);
   EXPECT_GE(data.kept_fraction, 0.25);
   EXPECT_EQ(data.spilled_bytes, Features(data).size() * 120);
-  EXPECT_LE(BytesInMemory(data), 3 << 18);
+  EXPECT_LE(TupleBytes(data), 3 << 18);
 }
 
 // An abstention takes less than 100 bytes and has no features: 20,000 exceed
@@ -195,8 +180,7 @@ TEST_F(SpillTest, AMissingScratchDirectoryIsAnErrorBeforeReading) {
   options.set_scratch("/nonexistent/scratch");
   options.set_tuples("/nonexistent/tuples");
   EXPECT_THAT(ReadTuples(options, {}),
-              StatusIs(absl::StatusCode::kNotFound,
-                       HasSubstr("scratch is '/nonexistent/scratch'")));
+              IsNotFound("scratch is '/nonexistent/scratch'"));
 }
 
 TEST_F(SpillTest, FeaturesThatCannotBeReadAreZerosAndRemembered) {

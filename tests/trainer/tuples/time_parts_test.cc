@@ -1,23 +1,21 @@
 // Times of decisions: which are read, how much they count, and which part they
 // are in.
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 
-#include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/testing/temp_dir.h"
-#include "tests/trainer/status_codes.h"
+#include "core/base/hash.h"
 #include "tests/trainer/synthetic_tuples.h"
+#include "tests/trainer/tuples/all_tuples.h"
+#include "trainer/tuples/scan/time_range.h"
+#include "trainer/tuples/thinning.h"
 #include "trainer/tuples/tuple_reader.h"
 
 namespace sortition {
 namespace {
 
-using testing::HasSubstr;
+using enum LeftOutReason;
 
 constexpr int64_t kHour = int64_t{3600} * 1000000;
 constexpr int64_t kFirst = 1700000000 * int64_t{1000000};
@@ -27,8 +25,7 @@ constexpr int64_t kFirst = 1700000000 * int64_t{1000000};
 class TimePartsTest : public testing::Test {
  protected:
   void Write(int num_tuples, int decisions_of_unit, uint64_t version = 1) {
-    SyntheticLog log;
-    log.version = version;
+    SyntheticLog log{.version = version};
     std::vector<log::v1::BanditTuple> tuples;
     for (int k = 0; k < num_tuples; ++k) {
       const int i = static_cast<int>(int64_t{k} * 7 % num_tuples);
@@ -66,10 +63,9 @@ TEST_F(TimePartsTest, SinceAndUntilReadPartOfTheLog) {
   options_.set_since("10h");  // Hours 89 to 99.
   options_.set_until("5h");   // Not hour 94.
   ASSERT_OK_AND_ASSIGN(const TupleData data, ReadTuples(options_, {}));
-  std::vector<int> hours = Hours(data.train);
-  for (const auto* part : {&data.validation, &data.test}) {
-    const std::vector<int> more = Hours(*part);
-    hours.insert(hours.end(), more.begin(), more.end());
+  std::vector<int> hours;
+  for (const BanditTuple* tuple : AllTuples(data)) {
+    hours.push_back(HourOf(*tuple));
   }
   EXPECT_THAT(hours, testing::UnorderedElementsAre(89, 90, 91, 92, 93));
   EXPECT_EQ(data.left_out(LeftOutReason::kOtherTime), 95);
@@ -100,18 +96,16 @@ TEST_F(TimePartsTest, AnAgeBeforeNoDecisionSaysWhatWasFound) {
   options_.set_since("2026-11-01");
   options_.set_until("36h");
   EXPECT_THAT(ReadTuples(options_, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("can be used (0 tuples read; since = "
-                                 "'2026-11-01', until = '36h'): until is")));
+              IsFailedPrecondition("can be used (0 tuples read; since = "
+                                   "'2026-11-01', until = '36h'): until is"));
   Write(7, 0);
   options_.set_model("other");
-  EXPECT_THAT(ReadTuples(options_, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("(7 tuples read, 7 left out: other model; ")));
+  EXPECT_THAT(
+      ReadTuples(options_, {}),
+      IsFailedPrecondition("(7 tuples read, 7 left out: other model; "));
   // What is malformed is so whatever the log has.
   options_.set_until("0h");
-  EXPECT_THAT(ReadTuples(options_, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ReadTuples(options_, {}), IsInvalidArgument());
 }
 
 // One clock that is wrong must not make all other decisions old.
@@ -225,13 +219,206 @@ TEST_F(TimePartsTest, TheNewestVersionOfTheLogMayBeTheBaseline) {
 TEST_F(TimePartsTest, NamesWhatIsWrong) {
   Write(10, 0);
   options_.set_parts("hours");
-  EXPECT_THAT(
-      ReadTuples(options_, {}),
-      StatusIs(kInvalid, HasSubstr("parts is 'hours', must be unit_hash or")));
+  EXPECT_THAT(ReadTuples(options_, {}),
+              IsInvalidArgument("parts is 'hours', must be unit_hash or"));
   options_.clear_parts();
   options_.set_decay("soon");
   EXPECT_THAT(ReadTuples(options_, {}),
-              StatusIs(kInvalid, HasSubstr("decay is 'soon', must be")));
+              IsInvalidArgument("decay is 'soon', must be"));
+}
+
+constexpr int64_t kSecond = 1000000;
+constexpr int64_t kDay = 86400 * kSecond;
+// 2026-11-23 12:00 UTC: 20780 days and a half.
+constexpr int64_t kNewest = 20780 * kDay + kDay / 2;
+
+TEST(TimeRangeTest, ReadsTimesDatesAndAges) {
+  ASSERT_OK_AND_ASSIGN(const TimeRange all, ParseTimeRange("", "", 0));
+  EXPECT_FALSE(all.since_us.has_value());
+  EXPECT_TRUE(all.Contains(INT64_MIN));
+  EXPECT_TRUE(all.Contains(INT64_MAX));
+  ASSERT_OK_AND_ASSIGN(
+      const TimeRange dates,
+      ParseTimeRange("2026-11-22", "2026-11-23T02:00:00+02:00", 0));
+  EXPECT_EQ(dates.since_us, 20779 * kDay);
+  EXPECT_EQ(dates.until_us, 20780 * kDay);
+  EXPECT_FALSE(dates.Contains(20779 * kDay - 1));
+  EXPECT_TRUE(dates.Contains(20779 * kDay));
+  EXPECT_TRUE(dates.Contains(20780 * kDay - 1));
+  EXPECT_FALSE(dates.Contains(20780 * kDay));
+  ASSERT_OK_AND_ASSIGN(const TimeRange ages,
+                       ParseTimeRange("1.5d", "36m", kNewest));
+  EXPECT_EQ(ages.since_us, 20779 * kDay);
+  EXPECT_EQ(ages.until_us, kNewest - 36 * 60 * kSecond);
+}
+
+TEST(TimeRangeTest, KnowsAges) {
+  for (const char* age : {"1s", "90m", "36h", "7d", "2w", "0.5d"}) {
+    EXPECT_TRUE(IsAge(age)) << age;
+  }
+  for (const char* other : {"", "d", "7", "-7d", "7x", "2026-11-23", "1d2d"}) {
+    EXPECT_FALSE(IsAge(other)) << other;
+  }
+  EXPECT_EQ(ParseAge("decay", "2w").value_or(0), 14 * kDay);
+}
+
+TEST(TimeRangeTest, KnowsWhatIsWrongWithoutTheNewest) {
+  EXPECT_OK(ValidateTimes("", ""));
+  // The newest decision may be older than any date.
+  EXPECT_OK(ValidateTimes("7d", "2001-01-01"));
+  EXPECT_OK(ValidateTimes("2101-01-01", "7d"));
+  EXPECT_OK(ValidateTimes("7d", "1d"));
+  for (const auto& [since, until] :
+       {std::pair("1d", "7d"), std::pair("2026-11-02", "2026-11-01"),
+        std::pair("x", "1d"), std::pair("", "0d")}) {
+    EXPECT_THAT(ValidateTimes(since, until), IsInvalidArgument());
+  }
+}
+
+TEST(TimeRangeTest, NamesWhatIsWrong) {
+  for (const char* since :
+       {"yesterday", "2026-13-01", "23.11.2026", "-1d", "infinite-past"}) {
+    EXPECT_THAT(ParseTimeRange(since, "", kNewest),
+                IsInvalidArgument("since is '"))
+        << since;
+  }
+  EXPECT_THAT(ParseTimeRange("", "0d", kNewest),
+              IsInvalidArgument("until is '0d', must be a number"));
+  EXPECT_THAT(ParseTimeRange("7d", "", 0), IsFailedPrecondition("has a time"));
+  EXPECT_THAT(ParseTimeRange("1d", "1d", kNewest),
+              IsInvalidArgument("must be after since, '1d'"));
+  EXPECT_THAT(ParseAge("decay", "40000d"),
+              IsInvalidArgument("decay is '40000d', must be"));
+}
+
+// Returns what a log keeps of `all` that keeps the share `probability`.
+std::vector<log::v1::BanditTuple> Sample(
+    const std::vector<log::v1::BanditTuple>& all, double probability) {
+  std::vector<log::v1::BanditTuple> kept;
+  for (log::v1::BanditTuple tuple : all) {
+    if (KeepNumber("", tuple.decision().decision_id()) >= probability) continue;
+    if (probability < 1) tuple.set_keep_probability(probability);
+    kept.push_back(std::move(tuple));
+  }
+  return kept;
+}
+
+TupleData Read(const std::string& dir) {
+  config::v1::TrainOptions options;
+  options.set_tuples(dir);
+  return *ReadTuples(options, {});
+}
+
+std::multiset<double> Losses(const TupleData& data) {
+  std::multiset<double> losses;
+  for (const BanditTuple* tuple : AllTuples(data)) {
+    losses.insert(tuple->log_propensity + 1000 * tuple->loss);
+  }
+  return losses;
+}
+
+class ThinningTest : public testing::Test {
+ protected:
+  const std::vector<log::v1::BanditTuple> first_ = MakeTuples({}, 600);
+  const std::vector<log::v1::BanditTuple> second_ = [] {
+    std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 1200);
+    tuples.erase(tuples.begin(), tuples.begin() + 600);
+    return tuples;
+  }();
+  const TempDir dir_;
+};
+
+// Whichever comes first, what is used is what the smaller share would have kept
+// of all.
+TEST_F(ThinningTest, MixedLogsAreReadAsOneOfTheSmallestShare) {
+  for (const bool is_small_first : {true, false}) {
+    const std::string dir = dir_.Sub(is_small_first ? "a" : "b");
+    const auto first = Sample(first_, is_small_first ? 0.25 : 1);
+    const auto second = Sample(second_, is_small_first ? 0.5 : 0.25);
+    WriteSegment(dir, 0, first);
+    WriteSegment(dir, 1, second);
+    const std::string expected = dir_.Sub(is_small_first ? "c" : "d");
+    const auto expected_first = Sample(first_, 0.25);
+    const auto expected_second = Sample(second_, 0.25);
+    WriteSegment(expected, 0, expected_first);
+    WriteSegment(expected, 1, expected_second);
+    const TupleData data = Read(dir);
+    EXPECT_EQ(Losses(data), Losses(Read(expected)));
+    EXPECT_EQ(data.read_tuples, first.size() + second.size());
+    EXPECT_EQ(data.left_out(kThinned), first.size() + second.size() -
+                                           expected_first.size() -
+                                           expected_second.size());
+    EXPECT_GT(data.left_out(kThinned), 50u);
+  }
+}
+
+// A log of one share loses nothing: not even where another hash chose it.
+TEST_F(ThinningTest, ALogOfOneShareIsReadWhole) {
+  std::vector<log::v1::BanditTuple> tuples = first_;
+  for (log::v1::BanditTuple& tuple : tuples) tuple.set_keep_probability(0.25);
+  WriteSegment(dir_.Sub("sampled"), 0, tuples);
+  WriteSegment(dir_.Sub("whole"), 0, first_);
+  const TupleData data = Read(dir_.Sub("sampled"));
+  EXPECT_EQ(Losses(data), Losses(Read(dir_.Sub("whole"))));
+  EXPECT_EQ(data.left_out(kThinned), 0u);
+}
+
+// The tuples of a unit stay or go together.
+TEST_F(ThinningTest, ThinsByUnit) {
+  std::vector<log::v1::BanditTuple> tuples = first_;
+  size_t expected = 0;
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    const std::string unit = absl::StrCat("u", i / 10);
+    tuples[i].mutable_decision()->set_unit_id(unit);
+    if (i + 1 == tuples.size()) tuples[i].set_keep_probability(0.5);
+    expected += KeepNumber(unit, "") < 0.5 || i + 1 == tuples.size() ? 1 : 0;
+  }
+  WriteSegment(dir_.Sub("t"), 0, tuples);
+  EXPECT_EQ(Losses(Read(dir_.Sub("t"))).size(), expected);
+}
+
+// Tuples of other models do not matter.
+TEST_F(ThinningTest, OnlyTuplesThatAreReadCount) {
+  std::vector<log::v1::BanditTuple> tuples = first_;
+  tuples[0].mutable_decision()->set_model("other");
+  tuples[0].set_keep_probability(0.01);
+  WriteSegment(dir_.Sub("t"), 0, tuples);
+  EXPECT_EQ(Losses(Read(dir_.Sub("t"))).size(), tuples.size() - 1);
+}
+
+TEST_F(ThinningTest, LeavesOutProbabilitiesThatCannotBe) {
+  std::vector<log::v1::BanditTuple> tuples = first_;
+  tuples[0].set_keep_probability(-0.5);
+  tuples[1].set_keep_probability(1.5);
+  tuples[2].set_keep_probability(std::numeric_limits<double>::quiet_NaN());
+  tuples[3].set_keep_probability(1);
+  WriteSegment(dir_.Sub("t"), 0, tuples);
+  const TupleData data = Read(dir_.Sub("t"));
+  EXPECT_EQ(data.left_out(kBadKeepProbability), 3u);
+  EXPECT_EQ(Losses(data).size(), tuples.size() - 3);
+}
+
+// The mean reward of a mixed log is that of all decisions: the rare half, of
+// which a tenth is kept, counts as much as the other half.
+TEST_F(ThinningTest, MeanOfAMixedLogIsThatOfAllDecisions) {
+  std::vector<log::v1::BanditTuple> low;
+  std::vector<log::v1::BanditTuple> high;
+  for (int i = 0; i < 20000; ++i) {
+    log::v1::BanditTuple tuple = first_[static_cast<size_t>(i % 600)];
+    tuple.mutable_decision()->set_decision_id(absl::StrCat("x", i));
+    tuple.set_reward(i % 2);
+    (i % 2 == 0 ? low : high).push_back(tuple);
+  }
+  WriteSegment(dir_.Sub("t"), 0, Sample(low, 1));
+  WriteSegment(dir_.Sub("t"), 1, Sample(high, 0.1));
+  const TupleData data = Read(dir_.Sub("t"));
+  double sum = 0;
+  for (const BanditTuple* tuple : AllTuples(data)) sum -= tuple->loss;
+  const auto count = static_cast<double>(Kept(data));
+  // About 2000 tuples are left: the mean of so many coins has deviation
+  // 0.5 / √2000 = 0.011; 4 of these.
+  EXPECT_NEAR(count, 2000, 200);
+  EXPECT_NEAR(sum / count, 0.5, 0.045);
 }
 
 }  // namespace

@@ -1,17 +1,15 @@
 // The page says what the report says, whatever the report is.
 #include "trainer/ope/page/ope_page.h"
 
-#include <string>
-#include <vector>
-
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "io/files.h"
 #include "tests/process/drawing/xml_checker.h"
+#include "tests/testing/child_process.h"
+#include "tests/testing/refusals.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/trainer/ope/page/sample_report.h"
+#include "trainer/ope/page/numbers.h"
 
 namespace sortition {
 namespace {
@@ -19,10 +17,7 @@ namespace {
 using config::v1::OpeEstimate;
 using config::v1::OpePolicy;
 using config::v1::OpeReport;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::StartsWith;
+using testing::StartsWith;
 
 constexpr char kDoctype[] = "<!DOCTYPE html>\n";
 
@@ -46,9 +41,8 @@ std::string CheckedPage(const OpeReport& report) {
     EXPECT_THAT(XmlChecker::Problem(picture), IsEmpty()) << picture;
     EXPECT_THAT(picture, StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" "
                                     "version=\"1.1\""));
-    EXPECT_THAT(picture, HasSubstr(" role=\"img\" aria-label=\""));
-    EXPECT_THAT(picture, HasSubstr("<title>"));
-    EXPECT_THAT(picture, HasSubstr("<desc>Ax"));
+    EXPECT_THAT(picture,
+                HasTexts(" role=\"img\" aria-label=\"", "<title>", "<desc>Ax"));
     for (const absl::string_view tag : absl::StrSplit(picture, '<')) {
       if (absl::StartsWith(tag, "desc") || absl::StartsWith(tag, "t")) continue;
       EXPECT_THAT(std::string(tag), Not(HasSubstr("nan")));
@@ -108,8 +102,8 @@ TEST(OpePageTest, BeginsWithTheVerdictAndWhatSpeaksAgainstIt) {
   EXPECT_LT(verdict, unsupported);
   EXPECT_LT(unsupported, caution);
   EXPECT_LT(caution, page.find("<svg"));
-  EXPECT_THAT(page, HasSubstr("<dd>40,000</dd>"));
-  EXPECT_THAT(page, HasSubstr(">0.2012 [0.1969, 0.2055]</span></dd>"));
+  EXPECT_THAT(page, HasTexts("<dd>40,000</dd>",
+                             ">0.2012 [0.1969, 0.2055]</span></dd>"));
 }
 
 // 2 of the answers; for each of 3 policies 2 of the estimators and 1 of the
@@ -171,10 +165,10 @@ TEST(OpePageTest, MarksStandWhereTheValuesAre) {
               HasSubstr(absl::StrFormat(
                   "<line x1=\"%.2f\" y1=\"62.50\" x2=\"%.2f\"", left, right)));
   // The diamond of the first policy, at the lower end, in its colour.
-  EXPECT_THAT(picture,
-              HasSubstr(absl::StrFormat("<polygon points=\"%.2f,56.50", left)));
-  EXPECT_THAT(picture, HasSubstr(">0.10 [0.10, 0.30]</text>"));
-  EXPECT_THAT(picture, HasSubstr(">0.30 [0.10, 0.30]</text>"));
+  EXPECT_THAT(
+      picture,
+      HasTexts(absl::StrFormat("<polygon points=\"%.2f,56.50", left),
+               ">0.10 [0.10, 0.30]</text>", ">0.30 [0.10, 0.30]</text>"));
 }
 
 TEST(OpePageTest, TextOfTheReportIsEscapedEverywhere) {
@@ -357,10 +351,10 @@ TEST(OpePageTest, ADayWithoutAnEstimateIsAGap) {
 TEST(OpePageTest, GuardrailsThatDoNotHoldAreMarked) {
   const std::string section =
       PageSection(CheckedPage(SampleReport()), "policy-0");
-  EXPECT_THAT(section, HasSubstr("holds: the lower end is above"));
-  EXPECT_THAT(section, HasSubstr("<strong>not shown to hold"));
-  EXPECT_THAT(section, HasSubstr("If every 10 decisions that follow each other "
-                                 "belonged together"));
+  EXPECT_THAT(section, HasTexts("holds: the lower end is above",
+                                "<strong>not shown to hold",
+                                "If every 10 decisions that follow each other "
+                                "belonged together"));
 }
 
 TEST(OpePageTest, ComparisonsNameWhatTheyAreWith) {
@@ -368,6 +362,102 @@ TEST(OpePageTest, ComparisonsNameWhatTheyAreWith) {
   report.set_against("uniform");
   EXPECT_THAT(CheckedPage(report),
               HasSubstr("gain over uniform, reward per decision"));
+}
+
+model::v1::Estimate Estimate(double value, double lower, double upper) {
+  model::v1::Estimate estimate;
+  estimate.set_value(value);
+  estimate.set_lower(lower);
+  estimate.set_upper(upper);
+  return estimate;
+}
+
+TEST(NumbersTest, DecimalsShowTwoDigitsOfTheWidth) {
+  EXPECT_EQ(DecimalsFor(0.04), 3);
+  EXPECT_EQ(DecimalsFor(0.99), 2);
+  EXPECT_EQ(DecimalsFor(1.0), 1);
+  EXPECT_EQ(DecimalsFor(250), 0);
+  EXPECT_EQ(DecimalsFor(1e-30), 12);
+  for (const double unknown : {0.0, -1.0, kInf, kNan}) {
+    EXPECT_EQ(DecimalsFor(unknown), 4) << unknown;
+  }
+  EXPECT_EQ(DecimalsFor({Estimate(0, -1, 1), Estimate(0, 0, 0.04),
+                         Estimate(0, -kInf, kInf), Estimate(0, 0, 0)}),
+            3);
+}
+
+TEST(NumbersTest, WhatIsNotFiniteIsSaidInWords) {
+  EXPECT_EQ(FormatNumber(kNan, 2), "unknown");
+  EXPECT_EQ(FormatNumber(-kInf, 2), "no limit");
+  EXPECT_EQ(FormatRounded(kInf, 3), "no limit");
+  EXPECT_EQ(FormatEstimate(Estimate(0.1234, 0.1, kInf), 2),
+            "0.12 [0.10, no limit]");
+  EXPECT_EQ(FormatEstimate(Estimate(0.1234, -kInf, kInf), 2), "0.12 no limits");
+  EXPECT_EQ(FormatEstimate(Estimate(kNan, kNan, 1), 2), "unknown no interval");
+}
+
+TEST(NumbersTest, ZeroHasNoSign) {
+  EXPECT_EQ(FormatNumber(-0.0001, 2), "0.00");
+  EXPECT_EQ(FormatNumber(-0.01, 2), "-0.01");
+  EXPECT_EQ(FormatNumber(1e300, 2), "1e+300");
+}
+
+TEST(NumbersTest, CountsHaveGroupsOfThreeDigits) {
+  EXPECT_EQ(FormatCount(0), "0");
+  EXPECT_EQ(FormatCount(999), "999");
+  EXPECT_EQ(FormatCount(1000), "1,000");
+  EXPECT_EQ(FormatCount(1234567), "1,234,567");
+  EXPECT_EQ(FormatCountOf(1, "tuple"), "1 tuple");
+  EXPECT_EQ(FormatCountOf(1000, "tuple"), "1,000 tuples");
+}
+
+TEST(NumbersTest, RoundedNumbersHaveSoManyDigits) {
+  EXPECT_EQ(FormatRounded(0.012345, 3), "0.0123");
+  EXPECT_EQ(FormatRounded(12345, 3), "12,300");
+  EXPECT_EQ(FormatRounded(-12345, 3), "-12,300");
+  EXPECT_EQ(FormatRounded(1234.4, 4), "1,234");
+  EXPECT_EQ(FormatRounded(5e15, 3), "5e+15");
+  EXPECT_EQ(FormatShare(0.1234), "12.3 %");
+  EXPECT_EQ(FormatShare(0.95), "95 %");
+}
+
+// A browser shows the page without an error and without asking for anything.
+
+constexpr int kSkipped = 77;
+
+FinishedProcess Check(const std::string& html) {
+  const TempDir dir;
+  EXPECT_OK(WriteFile(dir / "page.html", html));
+  const auto finished =
+      RunToEnd({SORTITION_SOURCE "/tools/check_page.sh", dir / "page.html"});
+  EXPECT_OK(finished.status());
+  return finished.ok() ? *finished : FinishedProcess();
+}
+
+TEST(BrowserTest, ShowsThePage) {
+  const FinishedProcess result = Check(OpePage(SampleReport()));
+  if (result.exit_code == kSkipped) GTEST_SKIP() << result.stdout_text;
+  EXPECT_EQ(result.exit_code, 0) << result.stdout_text << result.stderr_text;
+}
+
+// The check can fail.
+TEST(BrowserTest, TheCheckFindsRequestsAndErrors) {
+  const std::string page = OpePage(SampleReport());
+  const std::string open = absl::StrReplaceAll(
+      page, {{"default-src 'none'; ", ""}, {"img-src data:; ", ""}});
+  const auto with = [](const std::string& html, const std::string& more) {
+    return absl::StrReplaceAll(html,
+                               {{"</main>", absl::StrCat(more, "</main>")}});
+  };
+  const std::string image = "<img src=\"http://example.test/x.png\"/>";
+  const FinishedProcess request = Check(with(open, image));
+  if (request.exit_code == kSkipped) GTEST_SKIP() << request.stdout_text;
+  EXPECT_EQ(request.exit_code, 1);
+  EXPECT_THAT(request.stdout_text, HasSubstr("example.test"));
+  // With the policy in force the browser refuses, and says so.
+  const FinishedProcess refused = Check(with(page, image));
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.stdout_text, HasSubstr("Content Security Policy"));
 }
 
 }  // namespace

@@ -14,23 +14,15 @@ namespace sortition {
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-inline constexpr char kSampleReport[] = R"pb(
-  model: "shop"
-  against: "log"
-  read_tuples: 41873
-  decisions: 40000
-  units: 6120
+inline constexpr char kSampleReport[] = R"(
+  model: "shop" against: "log" read_tuples: 41873 decisions: 40000 units: 6120
   units_named: true
   question: "The intervals hold for other users like these: users are drawn, each with all of their decisions."
   excluded { key: "censored" value: 1790 }
   excluded { key: "drawn with a seed" value: 83 }
   logging_versions { key: 1 value: 12000 }
-  logging_versions { key: 2 value: 28000 }
-  first_time: "2026-11-08T00:00:04Z"
-  last_time: "2026-11-21T23:59:41Z"
-  confidence: 0.95
-  reward_min: 0
-  reward_max: 1
+  logging_versions { key: 2 value: 28000 } first_time: "2026-11-08T00:00:04Z"
+  last_time: "2026-11-21T23:59:41Z" confidence: 0.95 reward_min: 0 reward_max: 1
   logged { value: 0.2012 lower: 0.1969 upper: 0.2055 confidence: 0.95 }
   assumptions: "The logged propensities are those that the server drew with."
   assumptions: "Users are independent of each other."
@@ -38,40 +30,27 @@ inline constexpr char kSampleReport[] = R"pb(
   verdict: "version 3 is better than what served: 0.0331 more per decision, at least 0.0223 with 95 % confidence."
   group_size: 10
   command: "sortition-trainer ope --tuples=/var/lib/sortition/tuples --model_store=/var/lib/sortition/models --model=shop --policies=newest,uniform,constant --page=judged.html"
-  program: "sortition-trainer 0.17.0"
-  seconds: 3.81
+  program: "sortition-trainer 0.17.0" seconds: 3.81
   policies {
-    name: "newest"
-    description: "version 3, softmax selection, \316\265 = 0.02"
+    name: "newest" description: "version 3, softmax selection, \316\265 = 0.02"
     verdict: "Better than the log: its gain is above 0."
     effective_sample_size: 21480
     overlap {
-      tuples: 40000
-      mean_weight: 0.9983
-      mean_weight_error: 0.0062
-      largest_share: 0.0005
-      half_weight_tuples: 8112
-      clip: 10
-      clipped_fraction: 0.0021
-      clipped_mass: 0.014
-      median_weight: 0.84
-      weight_p90: 2.2
-      weight_p99: 5.6
-      largest_weight: 19.3
-      smallest_propensity: 0.0104
-      deterministic_fraction: 0.013
+      tuples: 40000 mean_weight: 0.9983 mean_weight_error: 0.0062
+      largest_share: 0.0005 half_weight_tuples: 8112 clip: 10
+      clipped_fraction: 0.0021 clipped_mass: 0.014 median_weight: 0.84
+      weight_p90: 2.2 weight_p99: 5.6 largest_weight: 19.3
+      smallest_propensity: 0.0104 deterministic_fraction: 0.013
     }
     guardrails {
       reward: "complaints"
       change { value: 0.0004 lower: -0.0011 upper: 0.0019 confidence: 0.95 }
-      allowed: 0.002
-      holds: true
+      allowed: 0.002 holds: true
     }
     guardrails {
       reward: "margin"
       change { value: -0.021 lower: -0.048 upper: 0.006 confidence: 0.95 }
-      allowed: 0.02
-      holds: false
+      allowed: 0.02 holds: false
     }
     more_rewards {
       estimator: "complaints"
@@ -88,49 +67,32 @@ inline constexpr char kSampleReport[] = R"pb(
     verdict: "Worse than the log: its gain is below 0."
     effective_sample_size: 912
     findings {
-      gravity: UNSUPPORTED
-      kind: "small_sample"
+      gravity: UNSUPPORTED kind: "small_sample"
       sentence: "The effective sample size is 912 of 40000 decisions: the interval rests on few of them."
     }
     overlap {
-      tuples: 40000
-      mean_weight: 0.981
-      mean_weight_error: 0.033
-      largest_share: 0.008
-      half_weight_tuples: 1203
-      median_weight: 0.35
-      weight_p90: 1.9
-      weight_p99: 11.2
-      largest_weight: 309
-      smallest_propensity: 0.0104
-      without_full_support_fraction: 0.3
+      tuples: 40000 mean_weight: 0.981 mean_weight_error: 0.033
+      largest_share: 0.008 half_weight_tuples: 1203 median_weight: 0.35
+      weight_p90: 1.9 weight_p99: 11.2 largest_weight: 309
+      smallest_propensity: 0.0104 without_full_support_fraction: 0.3
     }
   }
   policies {
-    name: "candidates.csv"
-    description: "probabilities from candidates.csv"
-    verdict: "No difference from the log is shown."
-    without_probabilities: 212
+    name: "candidates.csv" description: "probabilities from candidates.csv"
+    verdict: "No difference from the log is shown." without_probabilities: 212
     effective_sample_size: 33010
     overlap {
-      tuples: 39788
-      mean_weight: 1.002
-      mean_weight_error: 0.004
-      largest_share: 0.0001
-      half_weight_tuples: 15020
-      median_weight: 0.97
-      weight_p90: 1.4
-      weight_p99: 2.1
-      largest_weight: 4.4
+      tuples: 39788 mean_weight: 1.002 mean_weight_error: 0.004
+      largest_share: 0.0001 half_weight_tuples: 15020 median_weight: 0.97
+      weight_p90: 1.4 weight_p99: 2.1 largest_weight: 4.4
       smallest_propensity: 0.0104
     }
   }
   findings {
-    gravity: CAUTION
-    kind: "versions"
+    gravity: CAUTION kind: "versions"
     sentence: "Two versions chose in this log: balanced weights use both."
   }
-)pb";
+)";
 
 struct SamplePolicy {
   double value;

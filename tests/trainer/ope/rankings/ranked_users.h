@@ -62,6 +62,40 @@ inline std::vector<double> MeanClicks(User user, const Action& order) {
   return clicks;
 }
 
+// Returns decision i of version 1, of which all is set but what was drawn.
+inline log::v1::BanditTuple RankedTuple(const model::v1::Model& model, int i) {
+  log::v1::BanditTuple tuple;
+  log::v1::Decision& decision = *tuple.mutable_decision();
+  decision.set_decision_id(absl::StrCat("d", i));
+  decision.set_unit_id(absl::StrCat("u", i / 2));
+  decision.set_model("default");
+  decision.set_version(1);
+  *decision.mutable_policy() = model.policy();
+  decision.set_action_kind(log::v1::RANK);
+  decision.set_num_candidates(4);
+  decision.set_num_features(1);
+  decision.mutable_dense_values()->Assign(kClicks.begin(), kClicks.end());
+  decision.set_top_k(kRanks);
+  return tuple;
+}
+
+inline void SetDraw(const Draw& draw, log::v1::Decision* decision) {
+  decision->mutable_action()->Assign(draw.action.begin(), draw.action.end());
+  decision->set_log_propensity(draw.log_propensity);
+  decision->mutable_conditional_log_propensities()->Assign(
+      draw.conditional_log_propensities.begin(),
+      draw.conditional_log_propensities.end());
+}
+
+inline void AddClick(uint32_t rank, log::v1::BanditTuple* tuple) {
+  log::v1::RankReward& reward = *tuple->add_rank_rewards();
+  reward.set_rank(rank);
+  reward.set_reward(1);
+  reward.set_count(1);
+  tuple->set_reward(tuple->reward() + 1);
+  tuple->set_has_feedback(true);
+}
+
 class RankVersion {
  public:
   explicit RankVersion(double weight)
@@ -106,26 +140,12 @@ class RankVersion {
 
   // Draws decision i of version 1 and what the user does.
   log::v1::BanditTuple Decide(int i, User user) {
-    const std::string id = absl::StrCat("d", i);
-    log::v1::BanditTuple tuple;
+    log::v1::BanditTuple tuple = RankedTuple(model_, i);
     log::v1::Decision& decision = *tuple.mutable_decision();
-    decision.set_decision_id(id);
-    decision.set_unit_id(absl::StrCat("u", i / 2));
-    decision.set_model("default");
-    decision.set_version(1);
-    *decision.mutable_policy() = model_.policy();
-    decision.set_action_kind(log::v1::RANK);
-    decision.set_num_candidates(4);
-    decision.set_num_features(1);
-    decision.mutable_dense_values()->Assign(kClicks.begin(), kClicks.end());
-    decision.set_top_k(kRanks);
     Draw draw;
-    linear_.Decide(query_, DecisionKey("default", 1, id), &workspace_, &draw);
-    decision.mutable_action()->Assign(draw.action.begin(), draw.action.end());
-    decision.set_log_propensity(draw.log_propensity);
-    decision.mutable_conditional_log_propensities()->Assign(
-        draw.conditional_log_propensities.begin(),
-        draw.conditional_log_propensities.end());
+    linear_.Decide(query_, DecisionKey("default", 1, decision.decision_id()),
+                   &workspace_, &draw);
+    SetDraw(draw, &decision);
     AddClicks(user, draw.action, &tuple);
     return tuple;
   }
@@ -140,12 +160,7 @@ class RankVersion {
       const double probability =
           user == User::kCascade ? ClickOf(order[rank]) : means[rank];
       if (random.Uniform(rank) >= probability) continue;
-      log::v1::RankReward& reward = *tuple->add_rank_rewards();
-      reward.set_rank(rank);
-      reward.set_reward(1);
-      reward.set_count(1);
-      tuple->set_reward(tuple->reward() + 1);
-      tuple->set_has_feedback(true);
+      AddClick(rank, tuple);
       if (user == User::kCascade) return;
     }
   }

@@ -1,11 +1,6 @@
 #pragma once
 // A log of orders that version 1 drew, which `ope` judges version 2 by.
-#include <cmath>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
 #include "tests/trainer/ope/ope_fixture.h"
 #include "tests/trainer/ope/rankings/ranked_users.h"
 
@@ -39,15 +34,6 @@ inline std::string ChosenOf(const config::v1::OpeRankings& rankings) {
   return chosen;
 }
 
-template <typename Holder>
-const model::v1::Finding* FindingOf(const Holder& holder,
-                                    const std::string& kind) {
-  for (const auto& finding : holder.findings()) {
-    if (finding.kind() == kind) return &finding;
-  }
-  return nullptr;
-}
-
 class RankingsOpeTest : public OpeFixture {
  protected:
   RankingsOpeTest() {
@@ -56,7 +42,13 @@ class RankingsOpeTest : public OpeFixture {
   }
 
   std::vector<log::v1::BanditTuple> Draw(User user) {
-    Publish(logged_.model());
+    return DrawOf(logged_.model(), user);
+  }
+  // The same log, where the store has another model for the version that
+  // logged.
+  std::vector<log::v1::BanditTuple> DrawOf(const model::v1::Model& stored,
+                                           User user) {
+    Publish(stored);
     Publish(judged_.model());
     std::vector<log::v1::BanditTuple> tuples;
     for (int i = 0; i < kDecisions; ++i) {

@@ -1,22 +1,32 @@
-// The text of `top`, of statuses as server and sidecar send them.
-#include "client/top/top_text.h"
+#include <pty.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <string>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <regex>
+#include <sstream>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/top/terminal.h"
+#include "client/top/top_command.h"
 #include "client/top/top_rows.h"
-#include "gmock/gmock.h"
-#include "tests/testing/status_matchers.h"
+#include "client/top/top_text.h"
+#include "process/http/http_server.h"
+#include "tests/testing/patience.h"
+#include "tests/testing/refusals.h"
 
 namespace sortition {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+// The text of `top`, of statuses as server and sidecar send them.
 
 // Numbers of 64 bits are strings in the JSON of protos. A field of a later
 // release is in it.
@@ -75,8 +85,7 @@ TEST(TopTextTest, SaysOfEachPolicyWhatItDecidesAndEarns) {
             "* answers               7 serves, pinned     191.4   0.6343    "
             "[0.6282, 0.6404]");
   EXPECT_THAT(LineWith(view, "arm 1000"),
-              AllOf(HasSubstr("  answers               6 "), HasSubstr("21.2"),
-                    HasSubstr(" -")));
+              HasTexts("  answers               6 ", "21.2", " -"));
   EXPECT_THAT(LineWith(view, "other"),
               AllOf(HasSubstr("1.0000"), Not(HasSubstr("["))));
   EXPECT_THAT(Text(view), HasSubstr("95 % interval"));
@@ -90,8 +99,8 @@ TEST(TopTextTest, PoliciesThatServeComeFirstAndThenTheNewest) {
     order.push_back(row.model + "/" + row.version);
   }
   // 5 has no use and no traffic.
-  EXPECT_THAT(order, testing::ElementsAre("answers/7", "answers/8", "answers/6",
-                                          "answers/other", "home/2"));
+  EXPECT_THAT(order, ElementsAre("answers/7", "answers/8", "answers/6",
+                                 "answers/other", "home/2"));
 }
 
 TEST(TopTextTest, SaysHowCallsAndTheLogAre) {
@@ -120,10 +129,8 @@ TEST(TopTextTest, SaysWhatIsWrong) {
     {"ready": false, "why_not_ready": "the log takes no records",
      "spool": {"dir": "/s", "state": "io_error", "lost_records": "214"}},
     "sidecar_problem": "nobody is there"})");
-  EXPECT_THAT(Text(view),
-              AllOf(HasSubstr("NOT READY: the log takes no records"),
-                    HasSubstr("io_error"), HasSubstr("214 lost"),
-                    HasSubstr("nobody is there")));
+  EXPECT_THAT(Text(view), HasTexts("NOT READY: the log takes no records",
+                                   "io_error", "214 lost", "nobody is there"));
   TopView gone;
   gone.server = "h:1";
   gone.server_problem = "h:1: cannot connect";
@@ -188,9 +195,7 @@ TEST(StatusSourceTest, AddressesAreUrlsOrHostAndPort) {
   EXPECT_EQ(*AddressOf("server", "http://h:1/"), "h:1");
   EXPECT_EQ(*AddressOf("server", "[::1]:8503"), "[::1]:8503");
   for (const char* bad : {"https://h:1", "h", "h:", ":1", "http://h:1/x"}) {
-    EXPECT_THAT(AddressOf("server", bad).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("--server is \"")))
+    EXPECT_THAT(AddressOf("server", bad), IsInvalidArgument("--server is \""))
         << bad;
   }
 }
@@ -198,6 +203,148 @@ TEST(StatusSourceTest, AddressesAreUrlsOrHostAndPort) {
 TEST(StatusSourceTest, WhatIsNoStatusIsRefused) {
   EXPECT_THAT(ParseStatus("<html>"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("status")));
+}
+
+// `top` on a terminal and in a pipe, and what it does when they are gone.
+
+// Each case runs in its own process, of which `top` takes input, output and
+// signals.
+
+// Exits with 0 if `top` ends without an error. Nobody listens where it asks.
+[[noreturn]] void RunTopToItsEnd(double refresh_seconds) {
+  alarm(static_cast<unsigned>(Patience(30)));  // It may not end.
+  config::v1::TopOptions options;
+  options.set_server("127.0.0.1:1");
+  options.set_refresh_seconds(refresh_seconds);
+  CommandOutput output{std::cout, std::cerr};
+  _exit(RunTop(options, {}, &output).ok() ? 0 : 1);
+}
+
+// Runs `top` on a terminal of 10 lines of 30 columns, which goes away as soon
+// as it has drawn. Exits with 2 if what it has drawn is not `good`.
+[[noreturn]] void RunOnATerminal(
+    const std::function<bool(const std::string& drawn)>& good) {
+  winsize size = {};
+  size.ws_row = 10;
+  size.ws_col = 30;
+  int screen = -1;
+  int terminal = -1;
+  if (openpty(&screen, &terminal, nullptr, nullptr, &size) != 0) _exit(3);
+  dup2(terminal, STDIN_FILENO);
+  dup2(terminal, STDOUT_FILENO);
+  close(terminal);
+  std::thread([screen, good] {
+    std::string drawn;
+    char byte = 0;
+    while (drawn.find("\x1b[J") == std::string::npos &&
+           read(screen, &byte, 1) == 1) {
+      drawn.push_back(byte);
+    }
+    if (!good(drawn)) _exit(2);
+    close(screen);
+  }).detach();
+  // Long before it would look again.
+  RunTopToItsEnd(1000);
+}
+
+[[noreturn]] void RunIntoAPipeThatNobodyReads() {
+  int ends[2];
+  if (pipe(ends) != 0) _exit(3);
+  dup2(ends[1], STDOUT_FILENO);
+  close(ends[0]);
+  close(ends[1]);
+  RunTopToItsEnd(0.1);
+}
+
+bool FitsInto30Columns(const std::string& drawn) {
+  const std::string text =
+      std::regex_replace(drawn, std::regex("\x1b\\[[0-9;?]*[A-Za-z]|\r"), "");
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  for (const std::string& line : lines) {
+    if (line.size() > 30) return false;
+  }
+  return lines.front() == "server: 127.0.0.1:1: cannot c~";
+}
+
+// A pseudo-terminal is a file of /dev/pts, which a bare chroot does not have.
+bool HasTerminals() {
+  int screen = -1;
+  int terminal = -1;
+  if (openpty(&screen, &terminal, nullptr, nullptr, nullptr) != 0) return false;
+  close(screen);
+  close(terminal);
+  return true;
+}
+
+TEST(TerminalTest, TopEndsWhenItsTerminalIsGone) {
+  if (!HasTerminals()) GTEST_SKIP() << "no pseudo-terminals: mount /dev/pts";
+  EXPECT_EXIT(RunOnATerminal([](const std::string&) { return true; }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST(TerminalTest, LinesAreCutToTheScreen) {
+  if (!HasTerminals()) GTEST_SKIP() << "no pseudo-terminals: mount /dev/pts";
+  EXPECT_EXIT(RunOnATerminal(FitsInto30Columns), testing::ExitedWithCode(0),
+              "");
+}
+
+TEST(TerminalTest, TopEndsWhenNobodyReadsItsOutput) {
+  EXPECT_EXIT(RunIntoAPipeThatNobodyReads(), testing::ExitedWithCode(0), "");
+}
+
+// `top --once` against HTTP ports of this process.
+
+// A port that answers /status.json with `json`.
+std::unique_ptr<HttpServer> Serve(const std::string& json) {
+  std::map<std::string, HttpHandler> routes;
+  routes["GET /status.json"] = [json](const HttpRequest&) {
+    return HttpAnswer{.content_type = "application/json", .body = json};
+  };
+  auto server = HttpServer::Open("listen", "127.0.0.1:0", HttpLimits(),
+                                 std::move(routes));
+  EXPECT_OK(server);
+  return server.ok() ? *std::move(server) : nullptr;
+}
+
+class TopCommandTest : public testing::Test {
+ protected:
+  absl::Status Top(const std::string& server, const std::string& sidecar) {
+    config::v1::TopOptions options;
+    options.set_once(true);
+    options.set_server(server);
+    options.set_sidecar(sidecar);
+    CommandOutput output{out_, error_};
+    return RunTop(options, {}, &output);
+  }
+
+  std::ostringstream out_;
+  std::ostringstream error_;
+};
+
+TEST_F(TopCommandTest, ShowsBothOnce) {
+  const auto server =
+      Serve(R"({"process": {"role": "server"}, "server": {"ready": true}})");
+  const auto sidecar =
+      Serve(R"({"process": {"role": "sidecar"}, "sidecar": {"tuples": "12"}})");
+  ASSERT_OK(Top(absl::StrCat("http://127.0.0.1:", server->port()),
+                absl::StrCat("127.0.0.1:", sidecar->port())));
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("\n  ready\n"), HasSubstr("12 tuples"),
+                    Not(HasSubstr("\x1b"))));
+}
+
+TEST_F(TopCommandTest, SaysWhoDoesNotAnswerAndShowsTheRest) {
+  const auto server =
+      Serve(R"({"process": {"role": "server"}, "server": {"ready": true}})");
+  // Nobody listens on port 1 of the loopback.
+  EXPECT_THAT(Top(absl::StrCat("127.0.0.1:", server->port()), "127.0.0.1:1"),
+              IsUnavailable("127.0.0.1:1"));
+  EXPECT_THAT(out_.str(), HasSubstr("\n  ready\n"));
+}
+
+TEST_F(TopCommandTest, NeedsSomebodyToAsk) {
+  EXPECT_TRUE(IsUsageError(Top("", "")));
+  EXPECT_TRUE(IsUsageError(Top("https://x:1", "")));
 }
 
 }  // namespace

@@ -1,19 +1,17 @@
-#include "client/upkeep/log_compact.h"
-
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <random>
 #include <set>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "client/upkeep/log_compact.h"
+#include "client/upkeep/source_join.h"
 #include "client/upkeep/upkeep_commands.h"
-#include "gmock/gmock.h"
+#include "io/clocks.h"
 #include "io/files.h"
 #include "io/segments/compressed_file.h"
 #include "io/segments/segment_recovery.h"
@@ -23,9 +21,6 @@ namespace sortition {
 namespace {
 
 using absl::StatusCode;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 class LogCompactTest : public OutputFixture {
  protected:
@@ -135,8 +130,8 @@ TEST_F(LogCompactTest, KeepsMarksAndSaysWhatItIs) {
   const log::v1::SegmentHeader& header = records[0].header();
   EXPECT_EQ(header.kind(), log::v1::SegmentHeader::TUPLES);
   EXPECT_EQ(header.writer_id(), "compact");
-  EXPECT_THAT(header.options(), AllOf(HasSubstr("# log compact --by=time of 2"),
-                                      HasSubstr("\ntuples: \"other\" join {")));
+  EXPECT_THAT(header.options(), HasTexts("# log compact --by=time of 2",
+                                         "\ntuples: \"other\" join {"));
   EXPECT_EQ(records[1].incomplete().foreign_feedback(), 3u);
   EXPECT_TRUE(records[4].has_footer());
   // What was compacted can be compacted again, beside its own kind.
@@ -150,26 +145,21 @@ TEST_F(LogCompactTest, RefusesTuplesOfDifferentJoins) {
   const std::string second = Write(root_.Sub("b"), 2, {Tuple("2", 2)},
                                    "tuples: \"t\" join { MAX of 600 s }");
   EXPECT_THAT(Compact("time"),
-              StatusIs(StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr(first), HasSubstr(second),
-                             HasSubstr("MAX of 600 s"))));
+              IsFailedPrecondition(first, second, "MAX of 600 s"));
   EXPECT_FALSE(std::filesystem::exists(options_.out()));
 }
 
 TEST_F(LogCompactTest, RefusesWhatIsNoOutput) {
   Write(root_.Sub("a"), 1, {}, "", log::v1::SegmentHeader::SPOOL);
   EXPECT_THAT(Compact("time"),
-              StatusIs(StatusCode::kFailedPrecondition,
-                       HasSubstr("of kind SPOOL: must be TUPLES")));
+              IsFailedPrecondition("of kind SPOOL: must be TUPLES"));
   std::filesystem::remove_all(root_ / "a");
-  EXPECT_THAT(Compact("time"), StatusIs(StatusCode::kNotFound));
+  EXPECT_THAT(Compact("time"), IsNotFound());
   std::filesystem::remove_all(root_ / "a");
-  EXPECT_THAT(CompactLog(options_, {root_ / "a"}),
-              StatusIs(StatusCode::kNotFound));
+  EXPECT_THAT(CompactLog(options_, {root_ / "a"}), IsNotFound());
   Write(root_.Sub("a"), 1, {Tuple("1", 1)});
   ASSERT_OK(WriteFile(root_.Sub("out") + "/there", ""));
-  EXPECT_THAT(Compact("time"), StatusIs(StatusCode::kFailedPrecondition,
-                                        HasSubstr("must be absent or empty")));
+  EXPECT_THAT(Compact("time"), IsFailedPrecondition("must be absent or empty"));
 }
 
 TEST_F(LogCompactTest, RefusesADirectoryInWhichASidecarWorks) {
@@ -177,8 +167,7 @@ TEST_F(LogCompactTest, RefusesADirectoryInWhichASidecarWorks) {
   const std::string path = root_ / "a/sidecar.lock";
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   ASSERT_EQ(flock(fd, LOCK_EX | LOCK_NB), 0);
-  EXPECT_THAT(Compact("time"), StatusIs(StatusCode::kFailedPrecondition,
-                                        HasSubstr("a sidecar works on")));
+  EXPECT_THAT(Compact("time"), IsFailedPrecondition("a sidecar works on"));
   close(fd);
   EXPECT_OK(Compact("time"));
 }
@@ -246,8 +235,7 @@ TEST_F(LogCompactTest, DamageIsAnErrorUnlessItMayBeLeftOut) {
     file.put('?');
   }
   EXPECT_THAT(Compact("time"),
-              StatusIs(StatusCode::kDataLoss,
-                       AllOf(HasSubstr(path), HasSubstr("--skip_damage"))));
+              StatusIs(StatusCode::kDataLoss, HasTexts(path, "--skip_damage")));
   EXPECT_FALSE(std::filesystem::exists(options_.out()));
   options_.set_skip_damage(true);
   ASSERT_OK_AND_ASSIGN(const CompactResult result, Compact("time"));
@@ -267,6 +255,126 @@ TEST_F(LogCompactTest, TheCommandSaysWhatItDid) {
   EXPECT_EQ(out.str(),
             "1 tuples and 0 other records of 1 segments, in 1 segments now; "
             "left out: 0 copies of tuples, 0 damaged records, 0 torn bytes\n");
+}
+
+constexpr int64_t kHourUs = int64_t{3600} * 1000000;
+
+class LogPruneTest : public OutputFixture {
+ protected:
+  // Writes segments that began so many hours ago.
+  void WriteHoursAgo(
+      const std::string& dir, std::vector<int> hours,
+      log::v1::SegmentHeader::Kind kind = log::v1::SegmentHeader::TUPLES) {
+    for (const int ago : hours) {
+      paths_.push_back(Write(root_.Sub(dir), now_us_ - ago * kHourUs,
+                             {Tuple("1", 1)}, "", kind));
+    }
+  }
+
+  absl::Status Prune() {
+    out_.str("");
+    CommandOutput output{out_, error_};
+    return RunLogPrune(options_, {root_ / "a"}, &output);
+  }
+
+  // Which of paths_ are left.
+  std::vector<size_t> Left() const {
+    std::vector<size_t> left;
+    for (size_t i = 0; i < paths_.size(); ++i) {
+      if (std::filesystem::exists(paths_[i])) left.push_back(i);
+    }
+    return left;
+  }
+
+  const int64_t now_us_ = NowUs();
+  std::vector<std::string> paths_;
+  config::v1::LogPruneOptions options_;
+  std::ostringstream out_;
+  std::ostringstream error_;
+};
+
+// The second segment began 3 hours ago: since then the first is closed.
+TEST_F(LogPruneTest, RemovesWhatWasClosedLongAgo) {
+  WriteHoursAgo("a", {5, 3, 1});
+  WriteHoursAgo("a/late", {9, 8, 0}, log::v1::SegmentHeader::LATE);
+  options_.set_older_than_seconds(2 * 3600);
+  options_.set_dry_run(true);
+  ASSERT_OK(Prune());
+  EXPECT_THAT(out_.str(), HasTexts(paths_[0], paths_[3], "2 segments, ",
+                                   "would be removed"));
+  EXPECT_EQ(Left().size(), 6u);
+  options_.set_dry_run(false);
+  ASSERT_OK(Prune());
+  EXPECT_THAT(out_.str(), HasSubstr("bytes removed"));
+  EXPECT_THAT(Left(), ElementsAre(1, 2, 4, 5));
+}
+
+// The second tuple segment was written from 9 to 3 hours ago. Late feedback of
+// its tuples can be in all late segments but the first, which was followed when
+// it began.
+TEST_F(LogPruneTest, KeepsLateFeedbackOfTuplesThatStay) {
+  WriteHoursAgo("a", {12, 9, 3, 1});
+  WriteHoursAgo("a/late", {10, 9, 8, 7, 0}, log::v1::SegmentHeader::LATE);
+  options_.set_older_than_seconds(4 * 3600);
+  ASSERT_OK(Prune());
+  EXPECT_THAT(Left(), ElementsAre(1, 2, 3, 5, 6, 7, 8));
+  // Two hours later they go together.
+  options_.set_older_than_seconds(2 * 3600);
+  ASSERT_OK(Prune());
+  EXPECT_THAT(Left(), ElementsAre(2, 3, 7, 8));
+}
+
+TEST_F(LogPruneTest, RemovesTheOldestUntilTheRestFits) {
+  WriteHoursAgo("a", {5, 3, 2, 1});
+  options_.set_to_bytes(std::filesystem::file_size(paths_[0]) * 2);
+  ASSERT_OK(Prune());
+  EXPECT_THAT(Left(), ElementsAre(2, 3));
+  options_.set_to_bytes(1);
+  ASSERT_OK(Prune());
+  EXPECT_THAT(Left(), ElementsAre(3));
+}
+
+TEST_F(LogPruneTest, RemovesNothingOfASpool) {
+  WriteHoursAgo("a", {5, 4});
+  WriteHoursAgo("a", {3, 2, 1}, log::v1::SegmentHeader::SPOOL);
+  options_.set_to_bytes(1);
+  EXPECT_THAT(Prune(), IsFailedPrecondition(paths_[2], "TUPLES or LATE"));
+  EXPECT_EQ(Left().size(), 5u);
+}
+
+TEST_F(LogPruneTest, NeedsALimit) {
+  root_.Sub("a");
+  EXPECT_TRUE(IsUsageError(Prune()));
+  options_.set_to_bytes(1);
+  EXPECT_OK(Prune());
+  std::filesystem::remove_all(root_ / "a");
+  EXPECT_THAT(Prune(), IsNotFound("a"));
+}
+
+// Defaults count as if they were written; what is not about rewards does not
+// count, nor does an option of another release.
+TEST(SourceJoinTest, OnlyTheMeaningOfRewardsCounts) {
+  SourceJoin join;
+  ASSERT_OK(join.Take("1", "tuples: \"a\" join { max_held: 7 } of_2030: 1"));
+  ASSERT_OK(join.Take("2",
+                      "tuples: \"b\" compress: ZSTD join { aggregation: SUM "
+                      "keep_probability: 0.5 }"));
+  EXPECT_EQ(join.options_text().substr(0, 11), "tuples: \"b\"");
+  for (const char* other :
+       {"tuples: \"a\" join { reward_wait_time_seconds: 5 }",
+        "tuples: \"a\" join { default_reward: 1 }",
+        "tuples: \"a\" join { only_if_shown: true }",
+        "tuples: \"a\" join { reward_min: 0 }",
+        "tuples: \"a\" join { reward_max: 1 }", "", "imported"}) {
+    EXPECT_THAT(join.Take("3", other), IsFailedPrecondition()) << other;
+  }
+}
+
+TEST(SourceJoinTest, OtherWritersAreComparedByTheirText) {
+  SourceJoin join;
+  ASSERT_OK(join.Take("1", "replays: 4"));
+  EXPECT_OK(join.Take("2", "replays: 4"));
+  EXPECT_THAT(join.Take("3", "replays: 5"), IsFailedPrecondition());
 }
 
 }  // namespace

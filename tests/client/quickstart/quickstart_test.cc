@@ -1,34 +1,33 @@
-// The folder that `quickstart` writes.
-#include "client/quickstart/folder.h"
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 
+#include "client/quickstart/child_program.h"
+#include "client/quickstart/folder.h"
 #include "client/quickstart/ports.h"
 #include "client/quickstart/quickstart_command.h"
-#include "gmock/gmock.h"
+#include "client/quickstart/training_schedule.h"
 #include "io/files.h"
+#include "process/command.h"
 #include "process/options/options.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/config/v1/train.pb.h"
-#include "tests/testing/status_matchers.h"
+#include "tests/testing/child_process.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
 
-using testing::HasSubstr;
+// The folder that `quickstart` writes.
 
 class FolderTest : public testing::Test {
  protected:
@@ -71,7 +70,7 @@ TEST_F(FolderTest, ItsOptionsBelongTogether) {
   EXPECT_EQ(server.http().listen(), "127.0.0.1:3");
   EXPECT_EQ(sidecar.metrics_listen(), "127.0.0.1:4");
   EXPECT_EQ(server.http().sidecar(), sidecar.http_listen());
-  EXPECT_THAT(sidecar.spool(), testing::ElementsAre(server.spool().dir()));
+  EXPECT_THAT(sidecar.spool(), ElementsAre(server.spool().dir()));
   EXPECT_EQ(train.tuples(), sidecar.tuples());
   EXPECT_EQ(train.model_store(), server.model_store());
   EXPECT_EQ(sidecar.join().reward_wait_time_seconds(), 7);
@@ -81,7 +80,7 @@ TEST_F(FolderTest, ItsOptionsBelongTogether) {
   }
   EXPECT_EQ(access((plan.dir + "/start.sh").c_str(), X_OK), 0);
   // Nothing else is left behind.
-  EXPECT_THAT(Names(), testing::ElementsAre("it's \"new\""));
+  EXPECT_THAT(Names(), ElementsAre("it's \"new\""));
 }
 
 TEST_F(FolderTest, KnowsItsOwn) {
@@ -106,7 +105,7 @@ TEST_F(FolderTest, AnEmptyFolderStaysTheSameOne) {
   EXPECT_EQ(after.st_ino, before.st_ino);
   EXPECT_EQ(after.st_mode, before.st_mode);
   EXPECT_EQ(*LookAtFolder(dir_ / "real"), FolderState::kOwn);
-  EXPECT_THAT(Names(), testing::ElementsAre("link", "real"));
+  EXPECT_THAT(Names(), ElementsAre("link", "real"));
 }
 
 TEST_F(FolderTest, NothingIsLeftWhereItCannotBeWritten) {
@@ -125,7 +124,7 @@ TEST_F(FolderTest, NothingIsLeftWhereItCannotBeWritten) {
   EXPECT_THAT(to_empty.message(), HasSubstr("/empty/server.textproto"));
   EXPECT_THAT(to_absent.message(), HasSubstr("/absent/server.textproto"));
   EXPECT_EQ(*LookAtFolder(dir_ / "empty"), FolderState::kEmpty);
-  EXPECT_THAT(Names(), testing::ElementsAre("empty"));
+  EXPECT_THAT(Names(), ElementsAre("empty"));
 }
 
 TEST_F(FolderTest, OneAtATimeMayRunIt) {
@@ -133,9 +132,7 @@ TEST_F(FolderTest, OneAtATimeMayRunIt) {
   EXPECT_EQ(LockFolder(plan.dir).status().code(), absl::StatusCode::kNotFound);
   ASSERT_OK(WriteFolder(plan));
   ASSERT_OK_AND_ASSIGN(const int first, LockFolder(plan.dir));
-  EXPECT_THAT(LockFolder(plan.dir).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("/a runs already")));
+  EXPECT_THAT(LockFolder(plan.dir), IsFailedPrecondition("/a runs already"));
   close(first);
   ASSERT_OK_AND_ASSIGN(const int second, LockFolder(plan.dir));
   close(second);
@@ -145,12 +142,11 @@ TEST_F(FolderTest, LeavesFoldersOfOthersAlone) {
   const QuickstartPlan plan = Plan("a");
   std::filesystem::create_directory(plan.dir);
   std::ofstream(plan.dir + "/mine") << "x";
-  EXPECT_THAT(LookAtFolder(plan.dir).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("must be absent, empty")));
+  EXPECT_THAT(LookAtFolder(plan.dir),
+              IsFailedPrecondition("must be absent, empty"));
   EXPECT_FALSE(WriteFolder(plan).ok());
-  EXPECT_THAT(*ListDirectory(plan.dir), testing::ElementsAre("mine"));
-  EXPECT_THAT(Names(), testing::ElementsAre("a"));
+  EXPECT_THAT(*ListDirectory(plan.dir), ElementsAre("mine"));
+  EXPECT_THAT(Names(), ElementsAre("a"));
   std::ofstream(dir_ / "file") << "x";
   EXPECT_FALSE(LookAtFolder(dir_ / "file").ok());
 }
@@ -185,9 +181,117 @@ TEST(FreePortsTest, AnswersWithTheWantedPortOnlyIfItIsFree) {
   const auto ports = FreePorts({taken, 0, 0});
   ASSERT_OK(ports);
   EXPECT_EQ(std::set<int>(ports->begin(), ports->end()).size(), 3u);
-  EXPECT_THAT(*ports, testing::Not(testing::Contains(taken)));
+  EXPECT_THAT(*ports, Not(testing::Contains(taken)));
   close(fd);
-  EXPECT_THAT(*FreePorts({taken}), testing::ElementsAre(taken));
+  EXPECT_THAT(*FreePorts({taken}), ElementsAre(taken));
+}
+
+// Programs that `quickstart` starts, with a shell in their place.
+
+class ChildProgramTest : public testing::Test {
+ protected:
+  std::unique_ptr<ChildProgram> Shell(const std::string& script) {
+    auto child = ChildProgram::Start("/bin/sh", {"-c", script}, log());
+    EXPECT_OK(child);
+    return child.ok() ? *std::move(child) : nullptr;
+  }
+
+  static int WaitFor(ChildProgram* child) {
+    EXPECT_TRUE(
+        PollUntil(Patience(60), [&] { return child->Poll().has_value(); }));
+    return child->Poll().value_or(-1);
+  }
+
+  std::string log() const { return dir_ / "log"; }
+
+  const TempDir dir_;
+};
+
+TEST_F(ChildProgramTest, TellsItsStatusAndItsLastLine) {
+  const auto child = Shell("echo one; echo two >&2; echo; exit 3");
+  EXPECT_EQ(WaitFor(child.get()), 3);
+  EXPECT_EQ(child->LastLine(), "two");
+}
+
+TEST_F(ChildProgramTest, IsAskedToEndAndThenKilled) {
+  // The line says that the trap is set.
+  const auto polite =
+      Shell("trap 'exit 7' TERM; echo set; while :; do :; done");
+  ASSERT_TRUE(
+      PollUntil(Patience(60), [&] { return polite->LastLine() == "set"; }));
+  EXPECT_EQ(polite->End(Patience(60)), 7);
+  std::filesystem::remove(log());
+  const auto deaf = Shell("trap '' TERM; echo set; while :; do :; done");
+  ASSERT_TRUE(
+      PollUntil(Patience(60), [&] { return deaf->LastLine() == "set"; }));
+  EXPECT_EQ(deaf->End(0.1), 128 + SIGKILL);
+}
+
+TEST_F(ChildProgramTest, HasTheSignalsOfAnOrdinaryProgram) {
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  const auto child = Shell("kill -TERM $$");
+  EXPECT_EQ(WaitFor(child.get()), 128 + SIGTERM);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST_F(ChildProgramTest, IsFoundBesideThisProgramOrInThePath) {
+  EXPECT_EQ(*FindProgram("sh", "/bin"), "/bin/sh");
+  EXPECT_OK(FindProgram("test_client", ""));
+  EXPECT_OK(FindProgram("sh", ""));
+  EXPECT_THAT(FindProgram("sh", dir_ / ""), IsNotFound("sh is not in"));
+}
+
+class TrainingScheduleTest : public ChildProgramTest {
+ protected:
+  TrainingScheduleTest() {
+    for (const char* name : {"tuples", "logs"}) dir_.Sub(name);
+    // Counts its calls, and says no at the first.
+    std::ofstream(dir_ / "trainer")
+        << "#!/bin/sh\necho call >> '" << (dir_ / "calls")
+        << "'\necho \"$@\"\nexit 3\n";
+    std::filesystem::permissions(dir_ / "trainer",
+                                 std::filesystem::perms::owner_all);
+  }
+
+  size_t NumCalls() const {
+    std::ifstream file(dir_ / "calls");
+    size_t calls = 0;
+    for (std::string line; std::getline(file, line);) ++calls;
+    return calls;
+  }
+
+  // Polls at that time until a training has ended.
+  std::string News(TrainingSchedule* schedule, double now_seconds) {
+    std::string text;
+    EXPECT_TRUE(PollUntil(Patience(60), [&] {
+      text = schedule->Poll(now_seconds).value_or("an error");
+      return !text.empty();
+    }));
+    return text;
+  }
+};
+
+TEST_F(TrainingScheduleTest, TrainsAtOnceWhenThereAreTuplesAndThenOnTime) {
+  TrainingSchedule schedule(
+      {.program = dir_ / "trainer", .dir = dir_ / "", .every_seconds = 100});
+  EXPECT_EQ(*schedule.Poll(5), "");
+  EXPECT_EQ(NumCalls(), 0u);  // There is nothing to learn from.
+  std::ofstream(dir_ / "tuples/1.seg") << "x";
+  EXPECT_EQ(News(&schedule, 6),
+            "training: the gate said no, nothing was published");
+  EXPECT_EQ(NumCalls(), 1u);
+  EXPECT_EQ(*schedule.Poll(105.9), "");
+  EXPECT_EQ(NumCalls(), 1u);
+  EXPECT_THAT(News(&schedule, 106), HasSubstr("the gate said no"));
+  EXPECT_EQ(NumCalls(), 2u);
+}
+
+TEST(TrainingTextTest, SaysWhatCameOfIt) {
+  EXPECT_THAT(TrainingText(kExitOk, ""), HasSubstr("was published"));
+  EXPECT_EQ(TrainingText(1, "too few tuples"),
+            "training: no version (exit status 1): too few tuples");
 }
 
 }  // namespace

@@ -1,0 +1,324 @@
+#include "tests/testing/child_process.h"
+#include "tests/trainer/decision_files/written_file.h"
+#include "trainer/decision_files/named_files.h"
+#include "trainer/decision_files/probability_file.h"
+#include "trainer/decision_files/reward_file.h"
+
+namespace sortition {
+namespace {
+
+using testing::SizeIs;
+
+google::protobuf::RepeatedPtrField<std::string> Entries(
+    std::initializer_list<std::string> entries) {
+  return {entries.begin(), entries.end()};
+}
+
+TEST(NamedFilesTest, TheFileMayHaveAnyName) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto files,
+      ParseNamedFiles("rewards", Entries({"sales=a=b:c.csv", "x=-, y=z"})));
+  ASSERT_THAT(files, SizeIs(3));
+  EXPECT_EQ(files[2].name, "y");
+  EXPECT_EQ(files[0].name, "sales");
+  EXPECT_EQ(files[0].path, "a=b:c.csv");
+  EXPECT_EQ(files[1].path, "-");
+}
+
+TEST(NamedFilesTest, RefusesEntriesWithoutNameOrFile) {
+  for (const std::string entry : {"clicks.csv", "=a.csv", "a=", "a b=c", ""}) {
+    EXPECT_THAT(
+        ParseNamedFiles("rewards", Entries({entry})),
+        IsInvalidArgument("rewards has '" + entry + "', must be NAME=FILE"));
+  }
+  EXPECT_THAT(ParseNamedFiles("rewards", Entries({"a=1", "a=2"})),
+              IsInvalidArgument("must be the only one of its name"));
+}
+
+TEST(NamedFilesTest, LimitsAreOfKnownRewards) {
+  const std::vector<NamedFile> rewards = {{"complaints", "c.csv"}};
+  ASSERT_OK_AND_ASSIGN(
+      const auto limits,
+      ParseLimits("guardrails", Entries({"complaints:0.01"}), rewards));
+  ASSERT_THAT(limits, SizeIs(1));
+  EXPECT_EQ(limits[0].name, "complaints");
+  EXPECT_EQ(limits[0].allowed, 0.01);
+  for (const std::string entry :
+       {"complaints", "complaints:-1", "complaints:x", "complaints:nan"}) {
+    EXPECT_THAT(ParseLimits("guardrails", Entries({entry}), rewards),
+                IsInvalidArgument("must be NAME:ALLOWED with a number"));
+  }
+  EXPECT_THAT(ParseLimits("guardrails", Entries({"sales:0"}), rewards),
+              IsInvalidArgument("must be of one of the rewards: complaints"));
+}
+
+// Files of NumPy's arrays, written by Python with the layout of numpy.savez().
+
+// a() is an array of one type, u() one of texts of n characters.
+constexpr char kWriter[] = R"(
+import struct, sys, zipfile
+def a(type, shape, values, code, order=False):
+    header = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (
+        type, order, shape)
+    header += ' ' * (-(len(header) + 11) % 64) + '\n'
+    data = b''.join(v if isinstance(v, bytes) else struct.pack(code, v)
+                    for v in values)
+    return (b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) +
+            header.encode() + data)
+def u(n, *texts):
+    return a('<U%d' % n, '(%d,)' % len(texts),
+             [t.encode('utf-32-le').ljust(4 * n, b'\0') for t in texts], '')
+def write(method=zipfile.ZIP_STORED, **arrays):
+    with zipfile.ZipFile(sys.argv[1], 'w', method) as archive:
+        for name, data in arrays.items():
+            with archive.open(name + '.npy', 'w', force_zip64=True) as file:
+                file.write(data)
+)";
+
+class NpzTest : public testing::Test {
+ protected:
+  std::string Save(const std::string& arrays) {
+    const std::string path = dir_ / "file.npz";
+    const auto run =
+        RunToEnd({"/usr/bin/env", "python3", "-c",
+                  std::string(kWriter) + "write(" + arrays + ")", path});
+    EXPECT_OK(run);
+    EXPECT_EQ(run->exit_code, 0) << run->stderr_text;
+    return path;
+  }
+  TempDir dir_;
+};
+
+TEST_F(NpzTest, ReadsIdsAndRows) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto file,
+      ProbabilityFile::Read(
+          Save("decision_id=u(3, 'a', 'b\\u00e9\\u20ac'), "
+               "other=a('<i8', '(2,)', [1, 2], '<q'), "
+               "probabilities=a('<f8', '(2, 2)', [0.25, 0.75, 1, 0], '<d')")));
+  EXPECT_THAT(file.Find("a")->values, ElementsAre(0.25, 0.75));
+  EXPECT_THAT(file.Find("b\u00e9\u20ac")->values, ElementsAre(1, 0));
+  ASSERT_OK_AND_ASSIGN(
+      const auto rewards,
+      RewardFile::Read(
+          Save("decision_id=a('|S2', '(2,)', [b'a\\0', b'bc'], ''), "
+               "reward=a('<i4', '(2,)', [1, -2], '<i')")));
+  EXPECT_EQ(rewards.RewardOf("a"), 1);
+  EXPECT_EQ(rewards.RewardOf("bc"), -2);
+  ASSERT_OK_AND_ASSIGN(const auto scores,
+                       ProbabilityFile::Read(
+                           Save("decision_id=u(1, 'a'), "
+                                "scores=a('<f4', '(1, 2)', [0.5, -3], '<f')")));
+  EXPECT_THAT(scores.Find("a")->values, ElementsAre(0.5, -3));
+}
+
+TEST_F(NpzTest, NamesWhatIsWrong) {
+  const struct {
+    std::string arrays;
+    std::string message;
+  } kCases[] = {
+      {"reward=a('<f8', '(1,)', [1], '<d')", "array 'decision_id' is missing"},
+      {"decision_id=u(1, 'a'), reward=a('<f8', '(2,)', [1, 2], '<d')",
+       "array 'reward' has 2 rows, must have 1"},
+      {"decision_id=u(1, 'a'), reward=a('<f8', '(1,)', [float('nan')], '<d')",
+       ":1: reward[0] is nan, must be a finite number"},
+      {"decision_id=u(1, 'a'), reward=a('<c16', '(1,)', [0, 1], '<d')",
+       "array 'reward' has type '<c16', must be"},
+      {"decision_id=u(1, 'a'), x=a('<f8', '(1, 1, 1)', [0], '<d')",
+       "array 'x' must have one or two dimensions"},
+      {"decision_id=u(1, 'a'), x=a('<f8', '(1, 2)', [0, 1], '<d', True)",
+       "array 'x' must be in C order"},
+      {"decision_id=u(1, 'a'), x=a('<f8', '(1000,)', [0], '<d')",
+       "array 'x' is damaged"},
+      {"zipfile.ZIP_DEFLATED, decision_id=u(1, 'a')",
+       "is compressed, must be written by numpy.savez"},
+  };
+  for (const auto& bad : kCases) {
+    EXPECT_THAT(RewardFile::Read(Save(bad.arrays)),
+                IsInvalidArgument(bad.message))
+        << bad.arrays;
+  }
+}
+
+using Kind = ProbabilityFile::Kind;
+
+TEST(ProbabilityFileTest, ReadsEachKindOfJson) {
+  const WrittenFile file(
+      "{\"decision_id\": \"a\", \"probabilities\": [0.25, 0.75]}\n"
+      "{\"decision_id\": \"b\", \"scores\": [-1.5, 20, 0]}\n"
+      "{\"decision_id\": \"c\", \"log_probability\": -3.5}\n");
+  ASSERT_OK_AND_ASSIGN(const auto read, ProbabilityFile::Read(file.path()));
+  EXPECT_EQ(read.num_decisions(), 3u);
+  EXPECT_EQ(read.Find("a")->kind, Kind::kProbabilities);
+  EXPECT_THAT(read.Find("a")->values, ElementsAre(0.25, 0.75));
+  EXPECT_EQ(read.Find("b")->kind, Kind::kScores);
+  EXPECT_THAT(read.Find("b")->values, ElementsAre(-1.5, 20, 0));
+  EXPECT_EQ(read.Find("b")->line, 2u);
+  EXPECT_EQ(read.Find("c")->kind, Kind::kLogProbability);
+  EXPECT_THAT(read.Find("c")->values, ElementsAre(-3.5));
+  EXPECT_FALSE(read.Find("d").has_value());
+}
+
+TEST(ProbabilityFileTest, WideCsvEndsWhereCellsAreEmpty) {
+  const WrittenFile file("decision_id,p0,p1,p2\na,0.5,0.5,\nb,0,0.5,0.5\n");
+  ASSERT_OK_AND_ASSIGN(const auto read, ProbabilityFile::Read(file.path()));
+  EXPECT_THAT(read.Find("a")->values, ElementsAre(0.5, 0.5));
+  EXPECT_THAT(read.Find("b")->values, ElementsAre(0, 0.5, 0.5));
+}
+
+TEST(ProbabilityFileTest, LongCsvHasARowForEachCandidate) {
+  const WrittenFile file(
+      "decision_id,document_index,probability\n"
+      "a,2,0.75\na,-1,0.25\nb,0,1\n");
+  ASSERT_OK_AND_ASSIGN(const auto read, ProbabilityFile::Read(file.path()));
+  EXPECT_EQ(read.Find("a")->kind, Kind::kByDocument);
+  EXPECT_THAT(read.Find("a")->values, ElementsAre(0.25, 0, 0, 0.75));
+  EXPECT_THAT(read.Find("b")->values, ElementsAre(0, 1));
+}
+
+TEST(ProbabilityFileTest, NamesWhatIsWrong) {
+  const struct {
+    std::string text;
+    std::string message;
+  } kCases[] = {
+      {"decision_id,p0,p1\na,0.5,0.4\n",
+       ":2: the probabilities sum to 0.9, must sum to 1 (within 1e-6)"},
+      {"decision_id,p0,p1\na,-0.5,1.5\n",
+       ":2: probabilities[0] is -0.5, must be in [0, 1]"},
+      {"decision_id,p0,p1,p2\na,1,,0\n", ":2: p1 is empty, but p2 is '0'"},
+      {"decision_id,p0\na,one\n", ":2: p0 is 'one', must be a finite number"},
+      {"decision_id,p0\na,1\na,1\n", ":3: decision_id is 'a', which line 2"},
+      {"decision_id,x\na,1\n", ":2: decision 'a' has 0 of probabilities, "},
+      {"decision_id,p0,log_probability\na,1,0\n", ":2: decision 'a' has 2 of"},
+      {"decision_id,log_probability\na,0.1\n",
+       ":2: log_probability is 0.1, must be at most 0"},
+      {"decision_id,probability\na,1\n",
+       ":2: document_index is missing beside probability"},
+      {"decision_id,document_index,probability\na,0.5,1\n",
+       ":2: document_index is 0.5, must be an integer in [-1, 1000000]"},
+      {"decision_id,document_index,probability\na,-2,1\n",
+       ":2: document_index is -2, must be an integer in [-1, 1000000]"},
+      {"decision_id,document_index,probability\na,0,0.5\na,0,0.5\n",
+       ":3: document_index 0 of decision 'a' is there twice"},
+      {"decision_id,document_index,probability\na,0,0.5\nb,0,1\n",
+       ":2: the probabilities sum to 0.5, must sum to 1 (within 1e-6)"},
+      {"decision_id,document_index,probability\na,0,1\nb,0,1\na,1,1\n",
+       ":4: decision_id is 'a', which line 2 has, too"},
+      {"decision_id,document_index,probability\na,0,2\n",
+       ":2: probability is 2, must be in [0, 1]"},
+      {"{\"decision_id\": \"a\", \"probabilities\": 1}\n",
+       ":1: probabilities is 1, must be an array of numbers"},
+      {"{\"decision_id\": \"a\", \"probabilities\": [1, \"x\"]}\n",
+       ":1: probabilities[1] is \"x\", must be a finite number"},
+      {"{\"decision_id\": \"a\", \"scores\": [1, null]}\n",
+       ":1: scores[1] is null, must be a finite number"},
+  };
+  for (const auto& bad : kCases) {
+    const WrittenFile file(bad.text);
+    EXPECT_THAT(ProbabilityFile::Read(file.path()),
+                IsInvalidArgument(file.path() + bad.message))
+        << bad.text;
+  }
+}
+
+TEST(RewardFileTest, ReadsTheSameFromBothFormats) {
+  for (const std::string text :
+       {"{\"decision_id\": \"a\", \"reward\": 2}\n"
+        "\n"
+        "{\"decision_id\": \"b, c\", \"reward\": -0.5, \"other\": [1]}\n",
+        "other,decision_id,reward\n"
+        "x,a,2\n"
+        ",\"b, c\",-0.5\r\n"}) {
+    const WrittenFile file(text);
+    ASSERT_OK_AND_ASSIGN(const RewardFile rewards,
+                         RewardFile::Read(file.path()));
+    EXPECT_EQ(rewards.num_decisions(), 2u);
+    EXPECT_EQ(rewards.RewardOf("a"), 2);
+    EXPECT_EQ(rewards.RewardOf("b, c"), -0.5);
+    EXPECT_FALSE(rewards.Has("d"));
+    EXPECT_EQ(rewards.RewardOf("d"), 0);
+    EXPECT_EQ(rewards.min(), -0.5);
+    EXPECT_EQ(rewards.max(), 2);
+  }
+}
+
+TEST(RewardFileTest, TheRangeIncludesZero) {
+  const WrittenFile file("decision_id,reward\na,0.5\nb,0.75\n");
+  ASSERT_OK_AND_ASSIGN(const RewardFile rewards, RewardFile::Read(file.path()));
+  EXPECT_EQ(rewards.min(), 0);
+  EXPECT_EQ(rewards.max(), 0.75);
+}
+
+TEST(RewardFileTest, ARangeThatIsGivenIsTheRange) {
+  const WrittenFile file("decision_id,reward\na,0\nb,-0.5\n");
+  ASSERT_OK_AND_ASSIGN(const RewardFile seen, RewardFile::Read(file.path()));
+  EXPECT_FALSE(seen.is_range_given());
+  EXPECT_EQ(seen.min(), -0.5);
+  ASSERT_OK_AND_ASSIGN(const RewardFile given,
+                       RewardFile::Read(file.path(), RewardBounds{-2, 1}));
+  EXPECT_TRUE(given.is_range_given());
+  EXPECT_EQ(given.min(), -2);
+  EXPECT_EQ(given.max(), 1);
+  EXPECT_THAT(RewardFile::Read(file.path(), RewardBounds{-0.25, 1}),
+              IsInvalidArgument(":3: reward is -0.5, must be in [-0.25, 1]"));
+}
+
+TEST(RewardFileTest, RewardsThatAreAllZeroHaveNoRange) {
+  const WrittenFile file("decision_id,reward\na,0\nb,0\n");
+  ASSERT_OK_AND_ASSIGN(const RewardFile rewards, RewardFile::Read(file.path()));
+  EXPECT_FALSE(rewards.is_range_known());
+}
+
+TEST(RewardFileTest, AFileOfOtherDecisionsIsAnError) {
+  const WrittenFile file("decision_id,reward\na,0\nb,-1\n");
+  ASSERT_OK_AND_ASSIGN(const RewardFile rewards, RewardFile::Read(file.path()));
+  EXPECT_OK(rewards.CheckFound(1));
+  EXPECT_THAT(rewards.CheckFound(0),
+              IsFailedPrecondition(file.path() +
+                                   ": none of its 2 decisions is in the"));
+  // There were no complaints at all.
+  const WrittenFile empty("decision_id,reward\n");
+  ASSERT_OK_AND_ASSIGN(const RewardFile none, RewardFile::Read(empty.path()));
+  EXPECT_OK(none.CheckFound(0));
+}
+
+TEST(RewardFileTest, NamesWhatIsWrong) {
+  const struct {
+    std::string text;
+    std::string message;
+  } kCases[] = {
+      {"", ": the file is empty, must have a row for each decision"},
+      {"decision,reward\na,1\n", ":1: column 'decision_id' is missing"},
+      {"decision_id,decision_id\n", ":1: column 'decision_id' is there twice"},
+      {"decision_id,reward\na,1\nb\n",
+       ":3: the line has 1 fields, must have 2, as the header"},
+      {"decision_id,reward\na,high\n",
+       ":2: reward is 'high', must be a finite number"},
+      {"decision_id,reward\na,nan\n",
+       ":2: reward is 'nan', must be a finite number"},
+      {"decision_id,reward\na,1e308\n",
+       ":2: reward is 1e+308, must be in [-1e+09, 1e+09]"},
+      {"decision_id,reward\na,\n", ":2: reward is missing"},
+      {"decision_id,reward\n,1\n", ":2: decision_id is empty"},
+      {"decision_id,reward\na,1\na,1\n",
+       ":3: decision_id is 'a', which an earlier line has, too"},
+      {"{\"reward\": 1}\n", ":1: decision_id is missing"},
+      {"{\"decision_id\": 7.5, \"reward\": 1}\n",
+       ":1: decision_id is 7.5, must be a string"},
+      {"{\"decision_id\": \"a\", \"reward\": \"1\"}\n",
+       ":1: reward is \"1\", must be a finite number"},
+      {"{\"decision_id\": \"a\"}\n", ":1: reward is missing"},
+      {"{\"decision_id\": \"a\", \"reward\": 1\n", ":1: column "},
+  };
+  for (const auto& bad : kCases) {
+    const WrittenFile file(bad.text);
+    EXPECT_THAT(RewardFile::Read(file.path()),
+                IsInvalidArgument(file.path() + bad.message))
+        << bad.text;
+  }
+  EXPECT_THAT(RewardFile::Read("/nowhere/rewards.csv"),
+              IsNotFound("/nowhere/rewards.csv"));
+}
+
+}  // namespace
+}  // namespace sortition
