@@ -1,10 +1,15 @@
 #include "core/aggregation/cluster.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
 #include <set>
 
+#include "Eigen/SVD"
+#include "core/aggregation/cluster_choice.h"
+#include "core/aggregation/principal_axes.h"
+#include "core/aggregation/submodular_function.h"
 #include "gtest/gtest.h"
 #include "tests/core/aggregation/random_functions.h"
 #include "tests/testing/status_matchers.h"
@@ -157,6 +162,204 @@ TEST(ClusterTest, NamesWhatIsWrong) {
               HasSubstr("lists have 4 scores, must have 2"));
   EXPECT_THAT(problem(ScoreMatrix::Constant(3, 2, INFINITY), [](auto*) {}),
               HasSubstr("score 0 of list 0 is inf, must be finite"));
+}
+
+BlockFunction AllPairs(size_t n) {
+  return BlockFunction({CardinalityFunction::AllPairs(n)});
+}
+
+GroupingChoice Choose(const ScoreMatrix& vectors, uint32_t clusters,
+                      double euclidean = 0) {
+  config::v1::ClusterOptions options;
+  options.add_clusters(clusters);
+  options.set_euclidean(euclidean);
+  return ChooseClusters(vectors, AllPairs(vectors.cols()), options).value();
+}
+
+TEST(MeanSilhouetteTest, ComparesTheOwnGroupWithTheNext) {
+  Eigen::MatrixXd costs(5, 3);
+  costs << 1, 4, 2,  // (2 - 1) / 2
+      3, 2, 9,       // (2 - 3) / 3
+      5, 0, 7,       // 1
+      5, 0, 0,       // Both 0: 0
+      6, 7, 1;       // Alone: 0
+  EXPECT_NEAR(MeanSilhouette(costs, {0, 0, 1, 1, 2}), (0.5 - 1.0 / 3 + 1) / 5,
+              1e-15);
+}
+
+// d of (1, 0.5, 0) from its reverse: 2 (0.5 + 1 + 0.5).
+TEST(ClusterChoiceTest, MeasuresVectorsFromAllGroups) {
+  ScoreMatrix vectors(4, 3);
+  vectors << 0, 0.5, 1,  //
+      1, 0.5, 0,         //
+      1, 0.5, 0,         //
+      1, 0.5, 0;
+  const GroupingChoice choice = Choose(vectors, 2);
+  // The larger group is the first.
+  EXPECT_EQ(choice.grouping.clustering.cluster,
+            (std::vector<uint32_t>{1, 0, 0, 0}));
+  EXPECT_EQ(choice.grouping.clustering.orders[0], (Order{0, 1, 2}));
+  EXPECT_EQ(choice.grouping.clustering.orders[1], (Order{2, 1, 0}));
+  EXPECT_EQ(choice.grouping.clustering.means(0, 0), 1);
+  Eigen::MatrixXd expected(4, 2);
+  expected << 4, 0, 0, 4, 0, 4, 0, 4;
+  EXPECT_EQ(choice.grouping.divergences, expected);
+  EXPECT_EQ(choice.grouping.reversed, Eigen::VectorXd::Constant(4, 4));
+  EXPECT_EQ(choice.trials[0].objective(), 0);
+  EXPECT_EQ(choice.trials[0].share(), 0);  // One group costs 4.
+  EXPECT_EQ(choice.trials[0].silhouette(), 0.75);
+}
+
+// The Euclidean term counts for the silhouette as it does for the objective: it
+// alone separates groups of equal orders.
+TEST(ClusterChoiceTest, SilhouettesHaveTheEuclideanTerm) {
+  ScoreMatrix vectors(4, 2);
+  vectors << 1, 0,  //
+      1, 0.5,       //
+      9, 0,         //
+      9, 0.5;
+  const GroupingChoice choice = Choose(vectors, 2, 2);
+  EXPECT_EQ(choice.grouping.clustering.cluster,
+            (std::vector<uint32_t>{0, 0, 1, 1}));
+  // Own group, without the vector: 2 · 0.5². Other group: 2 (8² + 0.25²).
+  EXPECT_NEAR(choice.trials[0].silhouette(), 1 - 0.5 / 128.125, 1e-12);
+  EXPECT_NEAR(choice.trials[0].objective(), 4 * 2 * 0.0625, 1e-12);
+}
+
+// The first two disagree about the order of the last two items, which are tied
+// in their mean.
+TEST(ClusterChoiceTest, TheOwnGroupIsThatWithoutTheVector) {
+  ScoreMatrix vectors(4, 3);
+  vectors << 1, 0.5, 0.25,  //
+      1, 0.25, 0.5,         //
+      0, 1, 1,              //
+      0, 1, 1;
+  const GroupingChoice choice = Choose(vectors, 2);
+  // Own group: 2 · 0.25 each, although the tie of their group's mean halves it.
+  // Other group: 2 (0.5 + 0.75) and half of the last pair, which is tied there,
+  // too. The last two agree and are far from the others.
+  EXPECT_EQ(choice.grouping.divergences(0, 0), 0.25);
+  EXPECT_EQ(choice.grouping.without, (Eigen::Vector4d{0.5, 0.5, 0, 0}));
+  EXPECT_NEAR(choice.trials[0].silhouette(), (2 * (1 - 0.5 / 2.75) + 2) / 4,
+              1e-12);
+}
+
+// The group of equal orders is far, the group of reversed ones is near.
+TEST(ClusterChoiceTest, TheNextGroupIsThatOfTheLeastCost) {
+  ScoreMatrix vectors(7, 2);
+  vectors << 0, 0.25,  //
+      0, 0.25,         //
+      0, 0.25,         //
+      100, 101,        //
+      100, 101,        //
+      0.25, 0,         //
+      0.25, 0;
+  const GroupingChoice choice = Choose(vectors, 3, 1);
+  ASSERT_EQ(choice.grouping.clustering.cluster,
+            (std::vector<uint32_t>{0, 0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(choice.grouping.divergences(0, 1), 0);
+  EXPECT_EQ(choice.grouping.divergences(0, 2), 0.5);
+  EXPECT_EQ(choice.grouping.next, (std::vector<uint32_t>{2, 2, 2, 0, 0, 0, 0}));
+}
+
+// The mean over all 24 orders.
+TEST(ClusterChoiceTest, ChanceIsTheMeanOverAllOrders) {
+  srand(1);
+  ScoreMatrix vectors = ScoreMatrix::Random(2, 4);
+  const BlockFunction f({CardinalityFunction::Dcg(4, 3)});
+  ASSERT_OK_AND_ASSIGN(const GroupingChoice choice,
+                       ChooseClusters(vectors, f, {}));
+  for (Eigen::Index i = 0; i < 2; ++i) {
+    Order order = {0, 1, 2, 3};
+    double sum = 0;
+    do {
+      sum += f.Divergence({vectors.row(i).data(), 4}, order);
+    } while (std::next_permutation(order.begin(), order.end()));
+    EXPECT_NEAR(choice.grouping.by_chance(i), sum / 24, 1e-12);
+  }
+}
+
+// Below two vectors there is no number of groups to try: 2 is tried all the
+// same.
+TEST(ClusterChoiceTest, TriesTwoToSixBelowTheNumberOfVectors) {
+  for (const auto& [rows, most] :
+       std::vector<std::pair<int, uint32_t>>{{2, 2}, {3, 2}, {5, 4}, {20, 6}}) {
+    ASSERT_OK_AND_ASSIGN(
+        const GroupingChoice choice,
+        ChooseClusters(ScoreMatrix::Random(rows, 4), AllPairs(4), {}));
+    EXPECT_EQ(choice.trials.front().clusters(), 2u);
+    EXPECT_EQ(choice.trials.back().clusters(), most);
+  }
+}
+
+using Index = Eigen::Index;
+
+// Rows alternate between sources. Rows are sampled at random, so that with a
+// period of any length each source has its share, within 6 standard deviations.
+TEST(PrincipalAxesTest, RowsOfAnyPeriodAreMet) {
+  for (const Index period : {2, 3, 5}) {
+    const std::vector<Index> places = SpreadOut(3000 * period, 3000);
+    ASSERT_EQ(places.size(), 3000u);
+    std::vector<int> counts(period);
+    for (Index i = 0; i < 3000; ++i) {
+      ASSERT_GE(places[i], i * period);
+      ASSERT_LT(places[i], (i + 1) * period);
+      ++counts[places[i] % period];
+    }
+    for (const int count : counts)
+      EXPECT_NEAR(count, 3000.0 / static_cast<double>(period), 165);
+  }
+  EXPECT_EQ(SpreadOut(4, 9), (std::vector<Index>{0, 1, 2, 3}));
+}
+
+// Points along (3, 4) / 5 with a small orthogonal part; most of the many
+// columns are constant.
+TEST(PrincipalAxesTest, FindsTheDirectionsOfLargestVariance) {
+  ScoreMatrix vectors = ScoreMatrix::Constant(400, 50, 7);
+  for (int i = 0; i < 400; ++i) {
+    const double along = std::cos(i);
+    const double across = 0.1 * std::sin(2 * i);
+    vectors(i, 10) += 0.6 * along - 0.8 * across;
+    vectors(i, 20) += 0.8 * along + 0.6 * across;
+  }
+  const PrincipalAxes axes = FindPrincipalAxes(vectors);
+  EXPECT_NEAR(axes.axes(10, 0), 0.6, 1e-3);
+  EXPECT_NEAR(axes.axes(20, 0), 0.8, 1e-3);
+  EXPECT_NEAR(axes.axes(10, 1), 0.8, 1e-3);
+  EXPECT_NEAR(axes.axes(20, 1), -0.6, 1e-3);
+  EXPECT_NEAR(axes.axes.col(0).norm(), 1, 1e-12);
+  EXPECT_NEAR(axes.shares[0], 1 / 1.01, 1e-3);
+  EXPECT_NEAR(axes.shares[0] + axes.shares[1], 1, 1e-12);
+  const Eigen::MatrixXd points = axes.Project(vectors, {17, 3});
+  EXPECT_NEAR(points(0, 0) - points(1, 0), std::cos(17) - std::cos(3), 1e-3);
+}
+
+TEST(PrincipalAxesTest, OfEqualVectorsThereAreNone) {
+  const PrincipalAxes axes = FindPrincipalAxes(ScoreMatrix::Constant(5, 3, 2));
+  EXPECT_EQ(axes.axes.cwiseAbs().maxCoeff(), 0);
+  EXPECT_EQ(axes.shares[0], 0);
+}
+
+// There are more columns than are copied at a time.
+TEST(PrincipalAxesTest, AxesAreTheSingularVectors) {
+  srand(1);
+  ScoreMatrix vectors = ScoreMatrix::Random(7, 2500);
+  vectors.row(0).array() += 2;
+  vectors.row(1).array() *= 3;
+  const ScoreMatrix centred = vectors.rowwise() - vectors.colwise().mean();
+  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(
+      centred, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  const PrincipalAxes axes = FindPrincipalAxes(vectors);
+  EXPECT_FALSE(axes.of_sample);
+  const Eigen::VectorXd squares = svd.singularValues().array().square();
+  const Eigen::MatrixXd points = axes.Project(vectors, {0, 1, 2, 3, 4, 5, 6});
+  for (Index a = 0; a < 2; ++a) {
+    EXPECT_NEAR(std::abs(axes.axes.col(a).dot(svd.matrixV().col(a))), 1, 1e-9);
+    EXPECT_NEAR(axes.shares[a], squares(a) / squares.sum(), 1e-9);
+    EXPECT_GT(axes.axes.col(a).maxCoeff(), -axes.axes.col(a).minCoeff());
+    EXPECT_NEAR(points.col(a).squaredNorm(), squares(a), 1e-9 * squares(a));
+  }
+  EXPECT_TRUE(FindPrincipalAxes(ScoreMatrix::Random(401, 2)).of_sample);
 }
 
 }  // namespace

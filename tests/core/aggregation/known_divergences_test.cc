@@ -9,13 +9,11 @@
 #include "core/metrics/ranking_metrics.h"
 #include "gtest/gtest.h"
 #include "tests/core/aggregation/random_functions.h"
-#include "tests/core/invalid.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using ::testing::HasSubstr;
 
 class KnownDivergencesTest : public RandomFunctionsTest {};
 
@@ -193,7 +191,7 @@ TEST_F(KnownDivergencesTest, SignsTellOrdersApart) {
                        ExtendedDivergence(*f, x, {{0, 1}, {1, 1}}));
   EXPECT_EQ(near, 0);
   EXPECT_THAT(ExtendedDivergence(*CardinalityFunction::Ends(2), x, negative),
-              IsInvalid(HasSubstr("must be monotone")));
+              IsInvalidArgument("must be monotone"));
 }
 
 }  // namespace

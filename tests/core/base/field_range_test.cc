@@ -1,12 +1,15 @@
 #include "core/base/field_range.h"
 
 #include <cmath>
+#include <memory>
 #include <optional>
 
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sortition/model/v1/model.pb.h"
-#include "tests/core/invalid.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -76,11 +79,11 @@ TEST(FieldRangeTest, TextNamesWhatIsAllowed) {
 TEST(FieldRangeTest, CheckInRangeNamesFieldValueAndRange) {
   EXPECT_OK(CheckInRange("k", 3, {.min = 1, .max = 3}));
   EXPECT_THAT(CheckInRange("k", 4, {.min = 1, .max = 3}),
-              IsInvalid("k is 4, must be in [1, 3]"));
+              IsInvalidArgument("k is 4, must be in [1, 3]"));
   EXPECT_THAT(CheckInRange("k", 0, {.min = 1}),
-              IsInvalid("k is 0, must be at least 1"));
+              IsInvalidArgument("k is 0, must be at least 1"));
   EXPECT_THAT(CheckInRange("w", std::nan(""), {}),
-              IsInvalid("w is nan, must be finite"));
+              IsInvalidArgument("w is nan, must be finite"));
 }
 
 // At most 1, whatever the field.
@@ -141,6 +144,39 @@ TEST(NumberTextTest, WritesWholeNumbersAsSuch) {
   EXPECT_EQ(NumberText(1e-6), "1e-06");
   EXPECT_EQ(NumberText(1e100), "1e+100");
   EXPECT_EQ(NumberText(-HUGE_VAL), "-inf");
+}
+
+absl::StatusOr<std::unique_ptr<int>> Make(bool good) {
+  if (!good) return absl::NotFoundError("no number");
+  return std::make_unique<int>(4);
+}
+
+absl::StatusOr<int> Twice(bool first, bool second) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<int> a, Make(first));
+  ASSIGN_OR_RETURN(const std::unique_ptr<int> b, Make(second));
+  return *a + *b;
+}
+
+absl::Status Check(bool good) {
+  RETURN_IF_ERROR(Make(good).status());
+  return absl::InternalError("went on");
+}
+
+TEST(StatusMacrosTest, AssignsOrReturns) {
+  ASSERT_OK_AND_ASSIGN(const int sum, Twice(true, true));
+  EXPECT_EQ(sum, 8);
+  EXPECT_THAT(Twice(true, false), IsNotFound("no number"));
+  EXPECT_THAT(Twice(false, true), IsNotFound());
+}
+
+TEST(StatusMacrosTest, ReturnsErrorsOnly) {
+  EXPECT_THAT(Check(false), IsNotFound());
+  EXPECT_THAT(Check(true), StatusIs(absl::StatusCode::kInternal, "went on"));
+}
+
+TEST(CheckDeathTest, NamesTheCondition) {
+  CHECK(1 + 1 == 2);
+  EXPECT_DEATH(CHECK(1 + 1 == 3), "check failed: 1 \\+ 1 == 3");
 }
 
 }  // namespace

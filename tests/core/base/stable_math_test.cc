@@ -2,10 +2,13 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "core/base/hash.h"
+#include "core/base/log_mixture.h"
 #include "core/base/random.h"
 #include "gtest/gtest.h"
 
@@ -32,17 +35,19 @@ std::vector<double> UniformNumbers(double low, double high, int count) {
   return numbers;
 }
 
+// Expects `fast` to be within `most` units of the last place of `exact`.
+template <typename Fast, typename Exact>
+void ExpectWithin(double most, const std::vector<double>& numbers,
+                  const Fast& fast, const Exact& exact) {
+  for (const double x : numbers) {
+    ASSERT_LT(UlpError(fast(x), exact(static_cast<long double>(x))), most) << x;
+  }
+}
+
 TEST(StableMathTest, ExpIsWithinOneUlp) {
-  for (const double x : UniformNumbers(-707, 709, 100000)) {
-    ASSERT_LT(UlpError(stable::Exp(x), std::exp(static_cast<long double>(x))),
-              1)
-        << x;
-  }
-  for (const double x : UniformNumbers(-2, 2, 100000)) {
-    ASSERT_LT(UlpError(stable::Exp(x), std::exp(static_cast<long double>(x))),
-              1)
-        << x;
-  }
+  const auto exact = [](long double x) { return std::exp(x); };
+  ExpectWithin(1, UniformNumbers(-707, 709, 100000), stable::Exp, exact);
+  ExpectWithin(1, UniformNumbers(-2, 2, 100000), stable::Exp, exact);
 }
 
 TEST(StableMathTest, ExpIsExactAtItsEnds) {
@@ -56,17 +61,11 @@ TEST(StableMathTest, ExpIsExactAtItsEnds) {
 }
 
 TEST(StableMathTest, LogIsWithinOneUlp) {
-  for (const double x : UniformNumbers(-700, 700, 100000)) {
-    const double y = std::exp(x);
-    ASSERT_LT(UlpError(stable::Log(y), std::log(static_cast<long double>(y))),
-              1)
-        << y;
-  }
-  for (const double x : UniformNumbers(0, 2, 100000)) {
-    ASSERT_LT(UlpError(stable::Log(x), std::log(static_cast<long double>(x))),
-              1)
-        << x;
-  }
+  const auto exact = [](long double x) { return std::log(x); };
+  std::vector<double> numbers = UniformNumbers(-700, 700, 100000);
+  for (double& x : numbers) x = std::exp(x);
+  ExpectWithin(1, numbers, stable::Log, exact);
+  ExpectWithin(1, UniformNumbers(0, 2, 100000), stable::Log, exact);
 }
 
 TEST(StableMathTest, LogTakesAnyPositiveNumber) {
@@ -77,16 +76,13 @@ TEST(StableMathTest, LogTakesAnyPositiveNumber) {
 }
 
 TEST(StableMathTest, Log1pAndExpm1KeepSmallArguments) {
-  for (const double exponent : UniformNumbers(-40, 3, 100000)) {
-    const double x = std::exp(exponent);
-    ASSERT_LT(
-        UlpError(stable::Log1p(x), std::log1p(static_cast<long double>(x))), 4)
-        << x;
-    ASSERT_LT(
-        UlpError(stable::Expm1(-x), std::expm1(-static_cast<long double>(x))),
-        4)
-        << x;
-  }
+  std::vector<double> numbers = UniformNumbers(-40, 3, 100000);
+  for (double& x : numbers) x = std::exp(x);
+  ExpectWithin(4, numbers, stable::Log1p,
+               [](long double x) { return std::log1p(x); });
+  for (double& x : numbers) x = -x;
+  ExpectWithin(4, numbers, stable::Expm1,
+               [](long double x) { return std::expm1(x); });
   EXPECT_EQ(stable::Log1p(1e-300), 1e-300);
   EXPECT_EQ(stable::Expm1(-1e-300), -1e-300);
   EXPECT_EQ(stable::Expm1(-kInfinity), -1);
@@ -154,6 +150,69 @@ TEST(StableMathTest, BitsNeverChange) {
   EXPECT_EQ(bits(stable::Log(12345.678)), 0x4022d79559791e31);
   EXPECT_EQ(bits(stable::Log1p(0.001)), 0x3f5060354f8c3ec0);
   EXPECT_EQ(bits(stable::Expm1(-0.001)), 0xbf50603521cac48c);
+}
+
+// Log-probabilities of every size, some of them 0.
+std::vector<double> LogProbabilities(size_t size, uint64_t seed) {
+  RandomSequence random(SeedKey(seed));
+  std::vector<double> values(size);
+  for (double& value : values) {
+    value = std::log(random.Uniform()) * std::exp(8 * random.Normal());
+    if (random.Below(20) == 0) value = 0;
+  }
+  return values;
+}
+
+// The ranks are taken in groups, and the logarithms of a group together: each
+// must have the bits that one rank alone has.
+TEST(LogMixtureTest, OrdersHaveTheBitsOfTheirRanks) {
+  for (const double epsilon : {0.0, 1e-300, 0.02, 0.5, 1.0}) {
+    const LogMixture mixture(epsilon);
+    for (const size_t size : {0, 1, 2, 10, 63, 64, 65, 200}) {
+      std::vector<double> policy = LogProbabilities(size, size);
+      if (size > 70) policy[70] = -HUGE_VAL;
+      const std::vector<double> other = LogProbabilities(size, size + 1000);
+      std::vector<double> conditionals = policy;
+      double log_odds = 7;
+      const double log_h = MixOrders(mixture, other, conditionals, &log_odds);
+      double expected_odds = mixture.PriorLogOdds();
+      double log_p = 0;
+      double log_q = 0;
+      for (size_t r = 0; r < size; ++r) {
+        const bool both = mixture.has_policy() && mixture.has_uniform();
+        const double expected =
+            both ? LogMixture::Conditional(expected_odds, policy[r], other[r])
+                 : (mixture.has_policy() ? policy : other)[r];
+        EXPECT_EQ(conditionals[r], expected) << epsilon << " " << r;
+        log_p += policy[r];
+        log_q += other[r];
+        expected_odds += policy[r] - other[r];
+      }
+      EXPECT_EQ(log_h, mixture(log_p, log_q));
+      if (mixture.has_policy() && mixture.has_uniform()) {
+        EXPECT_EQ(log_odds, expected_odds);
+      }
+    }
+  }
+}
+
+TEST(LogMixtureTest, UniformOrdersAreOrders) {
+  const LogMixture mixture(0.3);
+  constexpr size_t kItems = 150;
+  for (const size_t size : {1, 64, 150}) {
+    std::vector<double> uniform(size);
+    for (size_t r = 0; r < size; ++r) {
+      uniform[r] = 0 - stable::Log(static_cast<double>(kItems - r));
+    }
+    std::vector<double> expected = LogProbabilities(size, size);
+    std::vector<double> conditionals = expected;
+    double expected_odds = 0;
+    double log_odds = 0;
+    EXPECT_EQ(MixWithUniformOrders(mixture, kItems, conditionals, &log_odds),
+              MixOrders(mixture, uniform, expected, &expected_odds));
+    EXPECT_EQ(conditionals, expected);
+    EXPECT_EQ(log_odds, expected_odds);
+  }
 }
 
 }  // namespace

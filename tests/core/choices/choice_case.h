@@ -125,6 +125,23 @@ inline std::vector<ChoiceCase> ChoiceCases() {
   return cases;
 }
 
+// Appends all orders of `ranks` of the documents that begin with `order`.
+inline void AppendOrders(const std::vector<int32_t>& documents, size_t ranks,
+                         Action* order, std::vector<Action>* orders) {
+  if (order->size() == ranks) {
+    orders->push_back(*order);
+    return;
+  }
+  for (const int32_t document : documents) {
+    if (std::find(order->begin(), order->end(), document) != order->end()) {
+      continue;
+    }
+    order->push_back(document);
+    AppendOrders(documents, ranks, order, orders);
+    order->pop_back();
+  }
+}
+
 // The policies and the query of a case. Views the case.
 class Choice {
  public:
@@ -215,22 +232,6 @@ class Choice {
   }
 
  private:
-  static void AppendOrders(const std::vector<int32_t>& documents, size_t ranks,
-                           Action* order, std::vector<Action>* orders) {
-    if (order->size() == ranks) {
-      orders->push_back(*order);
-      return;
-    }
-    for (const int32_t document : documents) {
-      if (std::find(order->begin(), order->end(), document) != order->end()) {
-        continue;
-      }
-      order->push_back(document);
-      AppendOrders(documents, ranks, order, orders);
-      order->pop_back();
-    }
-  }
-
   const ChoiceCase& case_;
   std::vector<LinearPolicy> policies_;
   std::map<uint64_t, uint32_t> places_;

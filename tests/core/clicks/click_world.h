@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "core/clicks/click_fitter.h"
 #include "core/clicks/click_sessions.h"
 #include "core/clicks/fitted_clicks.h"
+#include "gtest/gtest.h"
 
 namespace sortition {
 
@@ -49,6 +51,20 @@ inline ClickFitOptions OptionsFor(ClickModelKind kind) {
   options.max_iterations = 3000;
   if (kind == ClickModelKind::kTrustBias) options.first_offset = .3;
   return options;
+}
+
+inline FittedClicks FitClicks(const ClickSessions& sessions,
+                              const ClickFitOptions& options,
+                              const ClickFeatures& features = {}) {
+  return ClickFitter::Create(&sessions, options, features)
+      .value()
+      .Fit()
+      .value();
+}
+
+inline std::string NameOfKind(
+    const ::testing::TestParamInfo<ClickModelKind>& test) {
+  return std::string(ClickModelName(test.param));
 }
 
 struct ClickWorld {

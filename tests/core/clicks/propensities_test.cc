@@ -7,13 +7,11 @@
 
 #include "gtest/gtest.h"
 #include "tests/core/clicks/click_world.h"
-#include "tests/core/invalid.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr size_t kNumItems = 4;
 constexpr double kTheta[kNumItems] = {.9, .6, .5, .3};
@@ -88,7 +86,7 @@ TEST(PropensitiesTest, HarvestNeedsItemsThatBothRanksShow) {
   options.path = PropensityPath::kPivot;
   EXPECT_THAT(HarvestPropensities(drawn.sessions,
                                   {drawn.probabilities, kNumItems}, options),
-              IsInvalid(HasSubstr("clicks that compare rank 3 with rank 0")));
+              IsInvalidArgument("clicks that compare rank 3 with rank 0"));
 }
 
 TEST(PropensitiesTest, HarvestComparesWithThePivot) {
@@ -136,63 +134,78 @@ TEST(PropensitiesTest, StandardErrorsAreThoseOfRepetitions) {
   }
 }
 
-TEST(PropensitiesTest, PairsOfNeighboursMultiply) {
-  // FairPairs: all pairs that begin at an even rank, or all at an odd one.
-  ClickSessions sessions = *ClickSessions::Create(kNumItems);
+struct DrawnPairs {
+  ClickSessions sessions;
   std::vector<RandomisedPair> pairs;
-  RandomSequence random(SeedKey(4));
-  for (uint32_t s = 0; s < 10000; ++s) {
+};
+
+// Sessions whose pairs `draw(session, &items, &random, &pairs)` swaps.
+template <typename Draw>
+DrawnPairs DrawPairs(uint32_t num_sessions, uint64_t seed, const Draw& draw) {
+  DrawnPairs drawn = {*ClickSessions::Create(kNumItems), {}};
+  RandomSequence random(SeedKey(seed));
+  for (uint32_t s = 0; s < num_sessions; ++s) {
     Items items = {0, 1, 2, 3};
-    for (size_t upper = random.Below(2); upper + 1 < kNumItems; upper += 2) {
-      if (random.Uniform() < .5) std::swap(items[upper], items[upper + 1]);
-      pairs.push_back(
-          {s, static_cast<uint16_t>(upper), static_cast<uint16_t>(upper + 1)});
-    }
-    ASSERT_OK(sessions.Add(items, ClickIndependently(items, &random)));
+    draw(s, &items, &random, &drawn.pairs);
+    CHECK(drawn.sessions.Add(items, ClickIndependently(items, &random)).ok());
   }
-  ASSERT_OK_AND_ASSIGN(const auto ratios, PairPropensities(sessions, pairs));
+  return drawn;
+}
+
+// FairPairs: all pairs that begin at an even rank, or all at an odd one, are
+// swapped with this probability. The order that is drawn more often counts
+// less.
+DrawnPairs DrawFairPairs(uint32_t num_sessions, uint64_t seed,
+                         double probability) {
+  const auto weight = static_cast<float>(probability / (1 - probability));
+  return DrawPairs(
+      num_sessions, seed,
+      [=](uint32_t s, Items* items, RandomSequence* random, auto* pairs) {
+        for (size_t upper = random->Below(2); upper + 1 < kNumItems;
+             upper += 2) {
+          const bool swaps = random->Uniform() < probability;
+          if (swaps) std::swap((*items)[upper], (*items)[upper + 1]);
+          pairs->push_back({s, static_cast<uint16_t>(upper),
+                            static_cast<uint16_t>(upper + 1),
+                            swaps ? 1 : weight});
+        }
+      });
+}
+
+TEST(PropensitiesTest, PairsOfNeighboursMultiply) {
+  const DrawnPairs drawn = DrawFairPairs(10000, 4, .5);
+  ASSERT_OK_AND_ASSIGN(const auto ratios,
+                       PairPropensities(drawn.sessions, drawn.pairs));
   ExpectRatios(ratios, .1);
 }
 
 // Neighbours swap with probability 0.2: the order that is drawn four times as
 // often counts a quarter.
 TEST(PropensitiesTest, WeightsMakeBothOrdersCountAlike) {
-  ClickSessions sessions = *ClickSessions::Create(kNumItems);
-  std::vector<RandomisedPair> pairs;
-  RandomSequence random(SeedKey(6));
-  for (uint32_t s = 0; s < 20000; ++s) {
-    Items items = {0, 1, 2, 3};
-    for (size_t upper = random.Below(2); upper + 1 < kNumItems; upper += 2) {
-      const bool swaps = random.Uniform() < .2;
-      if (swaps) std::swap(items[upper], items[upper + 1]);
-      pairs.push_back({s, static_cast<uint16_t>(upper),
-                       static_cast<uint16_t>(upper + 1), swaps ? 1 : .25f});
-    }
-    ASSERT_OK(sessions.Add(items, ClickIndependently(items, &random)));
-  }
-  ASSERT_OK_AND_ASSIGN(const auto ratios, PairPropensities(sessions, pairs));
+  DrawnPairs drawn = DrawFairPairs(20000, 6, .2);
+  ASSERT_OK_AND_ASSIGN(const auto ratios,
+                       PairPropensities(drawn.sessions, drawn.pairs));
   ExpectRatios(ratios, .1);
-  for (RandomisedPair& pair : pairs) pair.weight = 1;
-  ASSERT_OK_AND_ASSIGN(const auto naive, PairPropensities(sessions, pairs));
+  for (RandomisedPair& pair : drawn.pairs) pair.weight = 1;
+  ASSERT_OK_AND_ASSIGN(const auto naive,
+                       PairPropensities(drawn.sessions, drawn.pairs));
   // Without weights, what attracts more is more often above.
   EXPECT_LT(naive[1].ratio, .8 * kTheta[1] / kTheta[0]);
 }
 
 TEST(PropensitiesTest, PairsWithTheTopAreCompared) {
-  ClickSessions sessions = *ClickSessions::Create(kNumItems);
-  std::vector<RandomisedPair> pairs;
-  RandomSequence random(SeedKey(5));
-  for (uint32_t s = 0; s < 10000; ++s) {
-    Items items = {0, 1, 2, 3};
-    const auto lower = static_cast<uint16_t>(1 + random.Below(kNumItems - 1));
-    if (random.Uniform() < .5) std::swap(items[0], items[lower]);
-    pairs.push_back({s, 0, lower});
-    ASSERT_OK(sessions.Add(items, ClickIndependently(items, &random)));
-  }
+  const DrawnPairs drawn = DrawPairs(
+      10000, 5,
+      [](uint32_t s, Items* items, RandomSequence* random, auto* pairs) {
+        const auto lower =
+            static_cast<uint16_t>(1 + random->Below(kNumItems - 1));
+        if (random->Uniform() < .5) std::swap((*items)[0], (*items)[lower]);
+        pairs->push_back({s, 0, lower});
+      });
   PropensityOptions options;
   options.path = PropensityPath::kPivot;
   ASSERT_OK_AND_ASSIGN(const auto ratios,
-                       PairPropensities(sessions, pairs, options));
+                       PairPropensities(drawn.sessions, drawn.pairs, options));
   ExpectRatios(ratios, .1);
 }
 
@@ -210,35 +223,35 @@ TEST(PropensitiesTest, TwoSessionsByHand) {
 }
 
 TEST(PropensitiesTest, RefusesWhatIsWrong) {
-  const auto invalid = [](const std::string& text) {
-    return IsInvalid(HasSubstr(text));
-  };
   ClickSessions sessions = *ClickSessions::Create(2);
   ASSERT_OK(sessions.Add(Items{0, 1}, Clicks{1, 1}));
   std::vector<float> table = {.5f, .5f, .5f};
   EXPECT_THAT(HarvestPropensities(sessions, {table, 2}),
-              invalid("probabilities are 3 for 2 ranks"));
+              IsInvalidArgument("probabilities are 3 for 2 ranks"));
   table = {.5f, .5f, .5f, 0};
-  EXPECT_THAT(HarvestPropensities(sessions, {table, 2}),
-              invalid("probability of item 1 at rank 1, where session 0"));
+  EXPECT_THAT(
+      HarvestPropensities(sessions, {table, 2}),
+      IsInvalidArgument("probability of item 1 at rank 1, where session 0"));
   table[1] = 2;
   EXPECT_THAT(HarvestPropensities(sessions, {table, 2}),
-              invalid("probability of item 0 at rank 1 is 2"));
+              IsInvalidArgument("probability of item 0 at rank 1 is 2"));
   PropensityOptions options;
   options.confidence = 0;
   EXPECT_THAT(HarvestPropensities(sessions, {table, 2}, options),
-              invalid("confidence is 0, must be in (0, 1)"));
+              IsInvalidArgument("confidence is 0, must be in (0, 1)"));
   const std::vector<RandomisedPair> elsewhere = {{1, 0, 1}};
   EXPECT_THAT(PairPropensities(sessions, elsewhere),
-              invalid("pairs[0].session is 1, must be below 1"));
+              IsInvalidArgument("pairs[0].session is 1, must be below 1"));
   const std::vector<RandomisedPair> below = {{0, 1, 2}};
-  EXPECT_THAT(PairPropensities(sessions, below),
-              invalid("pairs[0] has the ranks 1 and 2, must be ascending"));
+  EXPECT_THAT(
+      PairPropensities(sessions, below),
+      IsInvalidArgument("pairs[0] has the ranks 1 and 2, must be ascending"));
   const std::vector<RandomisedPair> weightless = {{0, 0, 1, 0}};
   EXPECT_THAT(PairPropensities(sessions, weightless),
-              invalid("pairs[0].weight is 0, must be in (0, 1]"));
-  EXPECT_THAT(PairPropensities(sessions, {}),
-              invalid("clicks that compare rank 1 with rank 0 are missing"));
+              IsInvalidArgument("pairs[0].weight is 0, must be in (0, 1]"));
+  EXPECT_THAT(
+      PairPropensities(sessions, {}),
+      IsInvalidArgument("clicks that compare rank 1 with rank 0 are missing"));
 }
 
 }  // namespace

@@ -6,8 +6,33 @@
 
 #include "core/base/random.h"
 #include "core/counterfactual/tuple_policy.h"
+#include "gtest/gtest.h"
+#include "tests/testing/central_differences.h"
 
 namespace sortition {
+
+// Compares the gradient of `objective` at `point` with central differences.
+inline void ExpectGradient(const Objective& objective,
+                           const Eigen::VectorXd& point,
+                           double tolerance = 1e-6) {
+  Eigen::VectorXd gradient(point.size());
+  objective.Evaluate(point, &gradient);
+  EXPECT_LT((gradient - CentralDifferences(objective, point)).norm(),
+            tolerance * gradient.norm())
+      << point.transpose();
+}
+
+// Expects passes in blocks to equal a pass at once.
+template <typename Policy>
+void ExpectBlocksChangeNothing(const Objective& objective,
+                               const Eigen::VectorXd& point, Policy* policy) {
+  Eigen::VectorXd gradient(point.size()), whole(point.size());
+  policy->block_size_ = 16;
+  const double value = objective.Evaluate(point, &gradient);
+  policy->block_size_ = policy->num_tuples();
+  EXPECT_EQ(objective.Evaluate(point, &whole), value);
+  EXPECT_EQ(gradient, whole);
+}
 
 // Softmax over 3 actions with given features.
 class ToyPolicy : public TuplePolicy {

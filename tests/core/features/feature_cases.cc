@@ -2,25 +2,12 @@
 
 #include "core/base/status_macros.h"
 #include "core/features/feature_learning.h"
-#include "google/protobuf/text_format.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 
 using model::v1::FeatureSpec;
 using sortition::v1::Columns;
-
-FeatureSpec ParseSpec(const std::string& text) {
-  FeatureSpec spec;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec));
-  return spec;
-}
-
-Columns ParseColumns(const std::string& text) {
-  Columns columns;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &columns));
-  return columns;
-}
 
 absl::StatusOr<model::v1::Features> Learn(
     const FeatureSpec& spec, const std::vector<Columns>& queries,

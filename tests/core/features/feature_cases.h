@@ -7,11 +7,16 @@
 #include "core/features/feature_transform.h"
 #include "sortition/model/v1/features.pb.h"
 #include "sortition/v1/columns.pb.h"
+#include "tests/testing/parse_text.h"
 
 namespace sortition {
 
-model::v1::FeatureSpec ParseSpec(const std::string& text);
-sortition::v1::Columns ParseColumns(const std::string& text);
+inline model::v1::FeatureSpec ParseSpec(const std::string& text) {
+  return ParseText<model::v1::FeatureSpec>(text);
+}
+inline sortition::v1::Columns ParseColumns(const std::string& text) {
+  return ParseText<sortition::v1::Columns>(text);
+}
 
 // Learns from the queries.
 absl::StatusOr<model::v1::Features> Learn(

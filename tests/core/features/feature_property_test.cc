@@ -10,7 +10,7 @@
 #include "core/base/random.h"
 #include "core/features/feature_transform.h"
 #include "tests/core/features/feature_cases.h"
-#include "tests/core/invalid.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -18,7 +18,6 @@ namespace {
 
 using sortition::v1::Column;
 using sortition::v1::Columns;
-using ::testing::HasSubstr;
 
 constexpr char kSpecOfAllTypes[] = R"(
 schema {
@@ -271,7 +270,7 @@ TEST(FeaturePropertyTest, ARenamedColumnIsRefused) {
     column->set_name(absl::StrCat(name, "_"));
     EXPECT_THAT(
         transform.Apply(columns, &scratch, &matrix),
-        IsInvalid(HasSubstr(absl::StrCat("is '", name, "_', must be one of"))));
+        IsInvalidArgument(absl::StrCat("is '", name, "_', must be one of")));
     column->set_name(name == "price" ? "age" : "price");  // A permuted one.
     EXPECT_FALSE(transform.Apply(columns, &scratch, &matrix).ok());
   }

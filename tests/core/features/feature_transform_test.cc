@@ -5,21 +5,23 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/features/describe_features.h"
+#include "core/features/feature_learning.h"
 #include "core/features/text/murmur3.h"
 #include "core/features/text/word_splitter.h"
 #include "tests/core/features/feature_cases.h"
-#include "tests/core/invalid.h"
+#include "tests/testing/allocation_counter.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using sortition::v1::Columns;
-using ::testing::ElementsAre;
 using ::testing::FloatNear;
-using ::testing::HasSubstr;
+
 using Row = std::vector<float>;
 
 // What `spec` makes of `columns` after it learned from them alone.
@@ -54,19 +56,20 @@ Columns Prices() {
       "numbers { values: [1, 3, nan, 8] } }");
 }
 
+Fit FitPrices(const std::string& transforms) {
+  return Fit(absl::StrCat(kPrices, transforms), Prices());
+}
+
 TEST(NumberTest, MissingIsTheMeanOfTraining) {
-  const Fit fit(
-      absl::StrCat(kPrices, "transform { number { column: 'price' } }"),
-      Prices());
+  const Fit fit = FitPrices("transform { number { column: 'price' } }");
   EXPECT_THAT(fit.names, ElementsAre("price"));
   EXPECT_THAT(fit.rows, ElementsAre(Row{1}, Row{3}, Row{4}, Row{8}));
 }
 
 TEST(NumberTest, StandardisesByTheValuesThatAreThere) {
-  const Fit fit(absl::StrCat(kPrices,
-                             "transform { number { column: 'price' "
-                             "standardise: true missing_indicator: true } }"),
-                Prices());
+  const Fit fit = FitPrices(
+      "transform { number { column: 'price' standardise: true "
+      "missing_indicator: true } }");
   EXPECT_THAT(fit.names, ElementsAre("price", "missing(price)"));
   // Mean 4, variance (9 + 1 + 16) / 3.
   const auto deviation = static_cast<float>(std::sqrt(26.0 / 3));
@@ -76,10 +79,9 @@ TEST(NumberTest, StandardisesByTheValuesThatAreThere) {
 }
 
 TEST(NumberTest, TakesLogarithmsThenClips) {
-  const Fit fit(absl::StrCat(kPrices,
-                             "transform { number { column: 'price' log1p: true "
-                             "clip_min: 1 clip_max: 2 missing_value: -7 } }"),
-                Prices());
+  const Fit fit = FitPrices(
+      "transform { number { column: 'price' log1p: true clip_min: 1 clip_max: "
+      "2 missing_value: -7 } }");
   EXPECT_THAT(fit.names, ElementsAre("log1p(price)"));
   EXPECT_EQ(fit.rows[0][0], 1);  // log 2 = 0.69 is clipped.
   EXPECT_FLOAT_EQ(fit.rows[1][0], static_cast<float>(std::log(4.0)));
@@ -114,13 +116,15 @@ Columns Colors() {
       "            values: ['a', 'b', 'b', '12'] } }");
 }
 
+Fit FitColors(const std::string& transforms) {
+  return Fit(absl::StrCat(kColors, transforms), Colors());
+}
+
 TEST(VocabularyTest, TheMostFrequentValuesComeFirst) {
-  const Fit fit(absl::StrCat(kColors,
-                             "transform { vocabulary { column: 'color' "
-                             "most_values: 1 unknown_indicator: true "
-                             "missing_indicator: true } } "
-                             "transform { vocabulary { column: 'tags' } }"),
-                Colors());
+  const Fit fit = FitColors(
+      "transform { vocabulary { column: 'color' most_values: 1 "
+      "unknown_indicator: true missing_indicator: true } } transform { "
+      "vocabulary { column: 'tags' } }");
   EXPECT_THAT(fit.names,
               ElementsAre("color=red", "unknown(color)", "missing(color)",
                           "tags=b", "tags=12", "tags=a"));
@@ -131,10 +135,9 @@ TEST(VocabularyTest, TheMostFrequentValuesComeFirst) {
 }
 
 TEST(HashedFeaturesTest, StandsWhereVowpalWabbitPutsIt) {
-  const Fit fit(absl::StrCat(kColors,
-                             "transform { hash { column: 'color' bits: 10 } } "
-                             "transform { hash { column: 'tags' bits: 10 } }"),
-                Colors());
+  const Fit fit = FitColors(
+      "transform { hash { column: 'color' bits: 10 } } transform { hash { "
+      "column: 'tags' bits: 10 } }");
   ASSERT_EQ(fit.rows[0].size(), 2048u);
   const uint32_t color = Murmur3("red", Murmur3("color", 0)) % 1024;
   EXPECT_EQ(fit.rows[0][color], 1);
@@ -302,7 +305,7 @@ TEST(TextPairTest, EmbeddingsCompareSumsOfVectors) {
   const Fit fit(spec, columns, vectors);
   EXPECT_THAT(fit.rows, ElementsAre(Row{0.6f}, Row{0}, Row{0}));
   EXPECT_THAT(Learn(ParseSpec(spec), {columns}),
-              IsInvalid(HasSubstr("word_vectors is empty")));
+              IsInvalidArgument("word_vectors is empty"));
 }
 
 TEST(FeatureTransformTest, CutsWhatIsTooLargeForAFloat) {
@@ -320,13 +323,11 @@ TEST(FeatureTransformTest, CutsWhatIsTooLargeForAFloat) {
 }
 
 TEST(FeatureTransformTest, RefusesASchemaThatIsNotItsOwn) {
-  const Fit fit(
-      absl::StrCat(kPrices, "transform { number { column: 'price' } }"),
-      Prices());
+  const Fit fit = FitPrices("transform { number { column: 'price' } }");
   model::v1::Features other = fit.message;
   other.mutable_spec()->mutable_schema()->mutable_column(0)->set_missing(true);
   EXPECT_THAT(FeatureTransform::Create(other),
-              IsInvalid(HasSubstr("that of the schema")));
+              IsInvalidArgument("that of the schema"));
 }
 
 TEST(FeatureTransformTest, RefusesMoreStepsThanItHasTimeFor) {
@@ -349,14 +350,13 @@ TEST(FeatureTransformTest, RefusesMoreStepsThanItHasTimeFor) {
   FeatureScratch scratch;
   FeatureMatrix matrix;
   EXPECT_THAT(fit.transform->Apply(columns, &scratch, &matrix),
-              IsInvalid(HasSubstr("columns take 69120000 steps")));
+              IsInvalidArgument("columns take 69120000 steps"));
 }
 
 TEST(DescribeTest, ShowsSchemaStatisticsAndNames) {
-  const Fit fit(absl::StrCat(kColors,
-                             "transform { vocabulary { column: 'color' } } "
-                             "transform { hash { column: 'tags' bits: 4 } }"),
-                Colors());
+  const Fit fit = FitColors(
+      "transform { vocabulary { column: 'color' } } transform { hash { column: "
+      "'tags' bits: 4 } }");
   const std::string text = DescribeFeatures(fit.message, *fit.transform);
   EXPECT_THAT(text, HasSubstr(absl::StrCat("schema ", fit.message.schema_hash(),
                                            ", learned from 1 queries with 4 "
@@ -393,6 +393,126 @@ TEST(DescribeTest, SaysWhetherTextsAreSplitByAnotherUnicode) {
   EXPECT_EQ(UnicodeNotice(features), "");
   features.mutable_learned()->clear_unicode_version();  // Not learned.
   EXPECT_EQ(UnicodeNotice(features), "");
+}
+
+constexpr char kSpec[] =
+    "schema { column { name: 'price' type: NUMBER } "
+    "         column { name: 'age' type: NUMBER scope: QUERY } "
+    "         column { name: 'color' type: CATEGORY } "
+    "         column { name: 'v' type: VECTOR size: 2 missing: true } } "
+    "transform { number { column: 'price' standardise: true } } "
+    "transform { number { column: 'age' } }";
+
+Columns Query(int i) {
+  return ParseColumns(absl::StrCat(
+      "num_candidates: 2 candidate { name: 'price' numbers { values: [", i,
+      ", ", i + 1, "] } } ",
+      "candidate { name: 'color' missing: 0 categories { values: ['', 'c",
+      i % 3, "'] } } query { name: 'age' numbers { values: ", 10 * i, " } }"));
+}
+
+TEST(FeatureLearningTest, KeepsStatisticsOfColumnsAndFeatures) {
+  ASSERT_OK_AND_ASSIGN(const auto features,
+                       Learn(ParseSpec(kSpec), {Query(0), Query(1), Query(2)}));
+  const auto& learned = features.learned();
+  EXPECT_EQ(learned.num_queries(), 3u);
+  EXPECT_EQ(learned.num_candidates(), 6u);
+  // Prices 0 1, 1 2, 2 3: mean 1.5, variance (2.25 + 0.25) / 2 ... = 11/12.
+  const auto& price = learned.column(0);
+  EXPECT_EQ(price.name(), "price");
+  EXPECT_EQ(price.count(), 6u);
+  EXPECT_NEAR(price.mean(), 1.5, 1e-15);
+  EXPECT_NEAR(price.variance(), 11.0 / 12, 1e-15);
+  EXPECT_EQ(price.min(), 0);
+  EXPECT_EQ(price.max(), 3);
+  EXPECT_THAT(price.edges(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(price.bin_counts(), ElementsAre(1, 2, 2, 1));
+  // A column of the query counts once a query.
+  EXPECT_EQ(learned.column(1).count(), 3u);
+  EXPECT_EQ(learned.column(1).mean(), 10);
+  const auto& color = learned.column(2);
+  EXPECT_EQ(color.missing(), 3u);
+  EXPECT_THAT(color.categories(), ElementsAre("c0", "c1", "c2"));
+  EXPECT_THAT(color.category_counts(), ElementsAre(1, 1, 1));
+  EXPECT_EQ(learned.column(3).missing(), 6u);
+  // Features by candidate.
+  EXPECT_EQ(learned.feature(0).name(), "price");
+  EXPECT_NEAR(learned.feature(0).mean(), 0, 1e-7);
+  EXPECT_NEAR(learned.feature(0).variance(), 1, 1e-6);
+  EXPECT_EQ(learned.feature(1).count(), 6u);
+  EXPECT_EQ(learned.transform(0).mean(0), price.mean());
+}
+
+TEST(FeatureLearningTest, FillsInDefaults) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto features,
+      Learn(ParseSpec("schema { column { name: 'c' type: CATEGORY } } "
+                      "transform { hash { column: 'c' } }"),
+            {ParseColumns("num_candidates: 1 candidate { name: 'c' "
+                          "categories { values: 'x' } }")}));
+  EXPECT_EQ(features.spec().transform(0).hash().bits(), 18u);
+  EXPECT_EQ(features.schema_hash().size(), 32u);
+}
+
+TEST(FeatureLearningTest, RefusesNoQueriesAndPassesErrorsOn) {
+  EXPECT_THAT(Learn(ParseSpec(kSpec), {}),
+              IsInvalidArgument("there are 0 queries"));
+  Columns bad = Query(1);
+  bad.mutable_candidate()->RemoveLast();
+  EXPECT_THAT(Learn(ParseSpec(kSpec), {Query(0), bad}),
+              IsInvalidArgument("column 'color' is absent"));
+  const auto fails = [](QueryVisitor) {
+    return absl::DataLossError("the disk is gone");
+  };
+  EXPECT_THAT(LearnFeatures(ParseSpec(kSpec), fails),
+              StatusIs(absl::StatusCode::kDataLoss));
+}
+
+// A thread that has seen requests of some size allocates nothing for the next
+// ones.
+
+TEST(FeatureAllocationTest, WarmRequestsAllocateNothing) {
+  const std::string schema =
+      "schema { column { name: 'price' type: NUMBER } "
+      "         column { name: 'color' type: CATEGORY } "
+      "         column { name: 'sentence' type: TEXT } "
+      "         column { name: 'question' type: TEXT scope: QUERY } } "
+      "transform { number { column: 'price' standardise: true } } "
+      "transform { text_pair { query: 'question' candidate: 'sentence' "
+      "            words { drop_english_stop_words: true } "
+      "            measure: [BM25, LONGEST_COMMON_SUBSEQUENCE, ANSWER_TYPE] } }"
+      "transform { relative { feature: 'bm25(question,sentence)' } } ";
+  const std::string sparse =
+      "transform { vocabulary { column: 'color' } } "
+      "transform { hash { column: 'color' } } "
+      "transform { ngrams { column: 'sentence' longest: 2 normalise: true } } "
+      "transform { cross { left: 'question' right: 'color' } } ";
+  const Columns columns = ParseColumns(
+      "num_candidates: 3 "
+      "candidate { name: 'price' numbers { values: [1, nan, 3] } } "
+      "candidate { name: 'color' missing: 2 "
+      "            categories { values: ['red', 'blue', ''] } } "
+      "candidate { name: 'sentence' texts { values: ["
+      "  'The first answer is long enough to need memory of its own .', "
+      "  'Ann wrote it in 1999 .', ''] } } "
+      "query { name: 'question' texts { values: 'Who wrote the answer ?' } }");
+  for (const std::string& spec : {schema, absl::StrCat(schema, sparse)}) {
+    ASSERT_OK_AND_ASSIGN(const auto features,
+                         Learn(ParseSpec(spec), {columns}));
+    ASSERT_OK_AND_ASSIGN(const auto transform,
+                         FeatureTransform::Create(features));
+    FeatureScratch scratch;
+    FeatureMatrix matrix;
+    ASSERT_OK(transform.Apply(columns, &scratch, &matrix));
+    // Without matchers, which allocate.
+    bool ok = true;
+    const int64_t before = NumAllocations();
+    for (int round = 0; round < 10; ++round) {
+      ok = transform.Apply(columns, &scratch, &matrix).ok() && ok;
+    }
+    EXPECT_EQ(NumAllocations(), before);
+    EXPECT_TRUE(ok);
+  }
 }
 
 }  // namespace

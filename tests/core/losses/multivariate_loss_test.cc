@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <random>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
+#include "core/losses/label_chain.h"
+#include "core/losses/pairwise_hinge.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 
@@ -214,28 +218,6 @@ TEST(MultivariateLossTest, InferenceEqualsAllPairsForManyItems) {
   }
 }
 
-// Two positives and two negatives, one of each predicted: sensitivity,
-// specificity and precision are 1/2.
-TEST(MultivariateLossTest, MeasuresOfAnExample) {
-  const std::vector<uint8_t> labels = {1, 1, 0, 0};
-  const std::vector<uint8_t> predicted = {1, 0, 1, 0};
-  EXPECT_DOUBLE_EQ(
-      MeasureOf({.measure = Measure::kAccuracy}, predicted, labels), 0.5);
-  EXPECT_DOUBLE_EQ(
-      MeasureOf({.measure = Measure::kBalanced}, predicted, labels), 0.5);
-  EXPECT_DOUBLE_EQ(MeasureOf({.beta = 2}, predicted, labels), 0.5);
-  // Precision 1/3, sensitivity 1/2, β² = 4: 5 / (4 · 2 + 3).
-  EXPECT_DOUBLE_EQ(
-      MeasureOf({.beta = 2}, std::vector<uint8_t>{1, 0, 1, 1}, labels),
-      5.0 / 11);
-}
-
-TEST(MultivariateLossTest, NothingPositiveIsBestPredictedAsNothing) {
-  const std::vector<uint8_t> labels = {0, 0};
-  EXPECT_EQ(MeasureOf({}, labels, labels), 1);
-  EXPECT_EQ(MeasureOf({}, std::vector<uint8_t>{1, 0}, labels), 0);
-}
-
 TEST(MultivariateLossTest, NamesWhatIsOutsideItsRange) {
   const std::vector<uint8_t> labels = {0, 1};
   const auto message = [&](const MultivariateLoss& loss) {
@@ -251,6 +233,160 @@ TEST(MultivariateLossTest, NamesWhatIsOutsideItsRange) {
             absl::StrCat("fewest and most are 1 and ", SIZE_MAX,
                          ", must both be k >= 1 for kPrecisionAtK"));
   EXPECT_FALSE(MultivariateInference::Create({}, {}).ok());
+}
+
+struct Chain {
+  Eigen::MatrixXd unary;
+  Eigen::MatrixXd transitions;
+};
+
+Chain RandomChain(std::mt19937_64* random) {
+  const auto r = static_cast<Eigen::Index>(1 + (*random)() % 6);
+  const auto q = static_cast<Eigen::Index>(1 + (*random)() % 4);
+  std::normal_distribution<double> normal;
+  const bool ties = (*random)() % 3 == 0;
+  const auto number = [&](double) {
+    return ties ? std::round(normal(*random)) : 2 * normal(*random);
+  };
+  return {Eigen::MatrixXd::Zero(r, q).unaryExpr(number),
+          Eigen::MatrixXd::Zero(q, q).unaryExpr(number)};
+}
+
+void ForEachLabelling(
+    const Chain& chain,
+    const std::function<void(const std::vector<uint32_t>&)>& visit) {
+  std::vector<uint32_t> labels(static_cast<size_t>(chain.unary.rows()));
+  const auto q = static_cast<uint32_t>(chain.unary.cols());
+  for (;;) {
+    visit(labels);
+    size_t j = 0;
+    while (j < labels.size() && ++labels[j] == q) labels[j++] = 0;
+    if (j == labels.size()) return;
+  }
+}
+
+double Wrong(const std::vector<uint32_t>& labels,
+             const std::vector<uint32_t>& truth) {
+  double wrong = 0;
+  for (size_t j = 0; j < labels.size(); ++j) wrong += labels[j] != truth[j];
+  return wrong / static_cast<double>(labels.size());
+}
+
+TEST(LabelChainTest, MaximumEqualsEnumeration) {
+  std::mt19937_64 random(1);
+  LabelChain solver;
+  for (int repeat = 0; repeat < 10000; ++repeat) {
+    const Chain chain = RandomChain(&random);
+    std::vector<uint32_t> truth(static_cast<size_t>(chain.unary.rows()));
+    for (uint32_t& label : truth) {
+      label = static_cast<uint32_t>(random() % chain.unary.cols());
+    }
+    const double weight = repeat % 2 == 0 ? 0 : 3;
+    std::vector<uint32_t> found;
+    const double value = solver.Maximise(
+        chain.unary, chain.transitions,
+        weight == 0 ? std::span<const uint32_t>() : truth, weight, &found);
+    double most = -HUGE_VAL;
+    ForEachLabelling(chain, [&](const std::vector<uint32_t>& labels) {
+      most = std::max(most, ChainScore(chain.unary, chain.transitions, labels) +
+                                weight * Wrong(labels, truth));
+    });
+    ASSERT_NEAR(value, most, 1e-12);
+    ASSERT_NEAR(ChainScore(chain.unary, chain.transitions, found) +
+                    weight * Wrong(found, truth),
+                most, 1e-12);
+  }
+}
+
+TEST(LabelChainTest, SumsAndMarginalsEqualEnumeration) {
+  std::mt19937_64 random(2);
+  LabelChain solver;
+  for (int repeat = 0; repeat < 1000; ++repeat) {
+    const Chain chain = RandomChain(&random);
+    const double log_sum = solver.Sum(chain.unary, chain.transitions);
+    Eigen::MatrixXd marginals = 0 * chain.unary;
+    Eigen::MatrixXd counts = 0 * chain.transitions;
+    double total = 0;
+    ForEachLabelling(chain, [&](const std::vector<uint32_t>& labels) {
+      const double weight =
+          std::exp(ChainScore(chain.unary, chain.transitions, labels));
+      total += weight;
+      for (size_t j = 0; j < labels.size(); ++j) {
+        marginals(static_cast<Eigen::Index>(j), labels[j]) += weight;
+        if (j > 0) counts(labels[j - 1], labels[j]) += weight;
+      }
+    });
+    ASSERT_NEAR(log_sum, std::log(total), 1e-12);
+    ASSERT_LT((solver.marginals() - marginals / total).norm(), 1e-12);
+    ASSERT_LT((solver.transition_counts() - counts / total).norm(), 1e-12);
+  }
+}
+
+TEST(LabelChainTest, LargeScoresOverflowNothing) {
+  LabelChain solver;
+  const Eigen::MatrixXd unary = Eigen::MatrixXd::Constant(200, 3, 5000);
+  const Eigen::MatrixXd transitions = Eigen::MatrixXd::Constant(3, 3, -900);
+  EXPECT_NEAR(solver.Sum(unary, transitions),
+              200 * 5000 - 199 * 900 + 200 * std::log(3), 1e-6);
+  // The only likely labelling uses the least likely transition.
+  Eigen::MatrixXd forced(2, 2);
+  forced << 0, -5000, -5000, 0;
+  Eigen::MatrixXd against(2, 2);
+  against << 0, -3000, 0, 0;
+  EXPECT_NEAR(solver.Sum(forced, against), -3000, 1e-9);
+  EXPECT_NEAR(solver.marginals()(1, 1), 1, 1e-12);
+}
+
+// Scores are multiples of 1/2, so that ties and differences of exactly 1 are
+// common.
+TEST(PairwiseHingeTest, IsTheSumOverAllPairs) {
+  RandomSequence random(SeedKey(1));
+  PairwiseHinge hinge;
+  for (int trial = 0; trial < 10000; ++trial) {
+    const size_t n = random.Below(13);
+    std::vector<double> scores(n), slopes(n);
+    std::vector<uint32_t> relevances(n);
+    for (size_t i = 0; i < n; ++i) {
+      scores[i] = 3 * random.Normal();
+      if (trial % 2 == 0) scores[i] = std::round(2 * scores[i]) / 2;
+      relevances[i] = static_cast<uint32_t>(random.Below(5) * 100);
+    }
+    double value = 0;
+    uint64_t pairs = 0;
+    std::vector<double> expected(n);
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = 0; j < n; ++j) {
+        if (relevances[i] <= relevances[j]) continue;
+        ++pairs;
+        if (1 - (scores[i] - scores[j]) <= 0) continue;
+        value += 1 - (scores[i] - scores[j]);
+        expected[i] -= 1;
+        expected[j] += 1;
+      }
+    }
+    const auto sum = hinge.Evaluate(scores, relevances, slopes);
+    EXPECT_NEAR(sum.value, value, 1e-11);
+    EXPECT_EQ(slopes, expected);
+    EXPECT_EQ(CountPairs(relevances), pairs);
+  }
+}
+
+// Sums such as 0.1 + 0.2 - 1 are rounded. Both items of a pair must agree on
+// whether it is active, or the sum is wrong by a whole score.
+TEST(PairwiseHingeTest, BothEndsAgreeWhereRoundingDecides) {
+  PairwiseHinge hinge;
+  RandomSequence random(SeedKey(2));
+  for (int trial = 0; trial < 2000; ++trial) {
+    const double low = 1e3 * random.Normal();
+    std::vector<double> scores = {low + 1, low,
+                                  std::nextafter(low + 1, HUGE_VAL),
+                                  std::nextafter(low + 1, -HUGE_VAL)};
+    std::vector<double> slopes(4);
+    const std::vector<uint32_t> relevances = {1, 0, 1, 1};
+    const auto sum = hinge.Evaluate(scores, relevances, slopes);
+    EXPECT_EQ(slopes[0] + slopes[1] + slopes[2] + slopes[3], 0);
+    EXPECT_NEAR(sum.value, 0, 1e-11);
+  }
 }
 
 }  // namespace

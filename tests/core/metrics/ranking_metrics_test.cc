@@ -1,8 +1,15 @@
 #include "core/metrics/ranking_metrics.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <random>
 #include <vector>
 
+#include "core/metrics/letor_metrics.h"
+#include "core/metrics/pair_metrics.h"
+#include "core/metrics/rank_number_metrics.h"
+#include "core/metrics/set_metrics.h"
 #include "gtest/gtest.h"
 
 namespace sortition {
@@ -56,6 +63,259 @@ TEST(PrecisionTest, CountsRanksThatWereNotFilled) {
   EXPECT_DOUBLE_EQ(Precision(Relevances{2, 0, 1}, 1, 2), 0.5);
   EXPECT_DOUBLE_EQ(Precision(Relevances{2, 0, 1}, 2, 3), 1.0 / 3);
   EXPECT_DOUBLE_EQ(Precision(Relevances{2, 0, 1}, 1, 4), 0.5);
+}
+
+using Values = std::vector<double>;
+
+// The example after definition 17.5 of seed 001.
+TEST(RankNumbersTest, AreTheLecturesExample) {
+  const std::vector<uint32_t> expected = {4, 3, 5, 1, 2};
+  EXPECT_EQ(RankNumbers(Values{2, 1, 6, -1, 0.5}), expected);
+  EXPECT_EQ(RankNumbers(Values{50, 1, 100, -1, 0.5}), expected);
+}
+
+TEST(RankNumbersTest, EqualValuesGetThemInTheirOrder) {
+  EXPECT_EQ(RankNumbers(Values{1, 0, 1, 0}),
+            (std::vector<uint32_t>{3, 1, 4, 2}));
+}
+
+Values Random(std::mt19937_64* random, size_t n, int levels) {
+  Values values(n);
+  for (double& value : values) {
+    value = static_cast<double>((*random)() % static_cast<uint64_t>(levels));
+  }
+  return values;
+}
+
+int Sign(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
+
+// The sum over i < j of rank numbers, as printed.
+TEST(KendallTauCostTest, IsTheShareOfPairsThatDiffer) {
+  std::mt19937_64 random(1);
+  for (int trial = 0; trial < 2000; ++trial) {
+    const size_t n = random() % 9;
+    const Values scores = Random(&random, n, 4);
+    const Values labels = Random(&random, n, 3);
+    const std::vector<uint32_t> a = RankNumbers(scores);
+    const std::vector<uint32_t> b = RankNumbers(labels);
+    double differ = 0;
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = i + 1; j < n; ++j) {
+        const double in_a = static_cast<double>(a[j]) - a[i];
+        const double in_b = static_cast<double>(b[j]) - b[i];
+        differ += Sign(in_a) != Sign(in_b) ? 1 : 0;
+      }
+    }
+    const double pairs = static_cast<double>(n * (n - std::min<size_t>(n, 1)));
+    EXPECT_DOUBLE_EQ(KendallTauCost(scores, labels),
+                     pairs == 0 ? 0 : 2 * differ / pairs);
+  }
+}
+
+// Scores (1, 3, 2), labels (4, 0, 1): the order is 1, 2, 0 with gains 0, 1, 4;
+// the best is 4, 1, 0.
+TEST(NdcgCostTest, CountsTheFirstKRanksOnly) {
+  const Values scores = {1, 3, 2};
+  const Values labels = {4, 0, 1};
+  const double second = 1 / std::log2(3.0);
+  EXPECT_DOUBLE_EQ(NdcgCost(scores, labels, 1), 1);
+  EXPECT_DOUBLE_EQ(NdcgCost(scores, labels, 2), 1 - second / (4 + second));
+  const double all = 1 - (second + 2) / (4 + second);
+  EXPECT_DOUBLE_EQ(NdcgCost(scores, labels, 3), all);
+  EXPECT_DOUBLE_EQ(NdcgCost(scores, labels, 0), all);
+  EXPECT_DOUBLE_EQ(NdcgCost(scores, labels, 9), all);
+}
+
+TEST(NdcgCostTest, IsNotDefinedWhereAllLabelsAre0) {
+  EXPECT_TRUE(std::isnan(NdcgCost(Values{1, 2}, Values{0, 0}, 0)));
+}
+
+// If scores are distinct, ties do not matter and seeds 001 and 003 agree; the
+// labels' own order costs nothing.
+TEST(NdcgCostTest, IsOneLessTheLinearNdcg) {
+  std::mt19937_64 random(2);
+  for (int trial = 0; trial < 500; ++trial) {
+    const size_t n = 1 + random() % 8;
+    const auto k = static_cast<uint32_t>(random() % 10);
+    Values scores(n);
+    for (size_t i = 0; i < n; ++i) scores[i] = static_cast<double>(i);
+    std::shuffle(scores.begin(), scores.end(), random);
+    Values labels = Random(&random, n, 4);
+    labels[random() % n] = 3;
+    const std::vector<uint32_t> numbers = RankNumbers(scores);
+    std::vector<int> ranked(n);
+    for (size_t i = 0; i < n; ++i) {
+      ranked[n - numbers[i]] = static_cast<int>(labels[i]);
+    }
+    EXPECT_NEAR(NdcgCost(scores, labels, k), 1 - LinearNdcg(ranked, ranked, k),
+                1e-14);
+    EXPECT_NEAR(NdcgCost(labels, labels, k), 0, 1e-15);
+  }
+}
+
+using Relevances = std::vector<int>;
+
+// Gains 1, 0, 3, 0 with discounts 1, 1, 1/log2 3, 1/2; the best order is
+// 3, 1, 0, 0.
+TEST(LetorMetricsTest, FirstTwoRanksAreNotDiscounted) {
+  const LetorFigures figures = LetorFiguresOf(Relevances{1, 0, 2, 0});
+  const double third = (1 + 3 / std::log2(3.0)) / 4;
+  EXPECT_DOUBLE_EQ(figures.ndcg[0], 1. / 3);
+  EXPECT_DOUBLE_EQ(figures.ndcg[1], 1. / 4);
+  EXPECT_DOUBLE_EQ(figures.ndcg[2], third);
+  EXPECT_DOUBLE_EQ(figures.ndcg[3], third);
+  EXPECT_DOUBLE_EQ(figures.mean_ndcg, (1. / 3 + 1. / 4 + 2 * third) / 4);
+}
+
+// The tool leaves NDCG@k of shorter queries undefined and adds it as 0.
+TEST(LetorMetricsTest, NdcgBeyondTheLastCandidateIsZeroAndPrecisionIsDiluted) {
+  const LetorFigures figures = LetorFiguresOf(Relevances{2, 0, 1, 0});
+  EXPECT_GT(figures.ndcg[3], 0);
+  for (int k = 5; k <= kLetorRanks; ++k) {
+    EXPECT_EQ(figures.ndcg[k - 1], 0);
+    EXPECT_DOUBLE_EQ(figures.precision[k - 1], 2. / k);
+  }
+  EXPECT_DOUBLE_EQ(figures.precision[0], 1);
+  EXPECT_DOUBLE_EQ(figures.precision[1], 1. / 2);
+  EXPECT_DOUBLE_EQ(figures.precision[2], 2. / 3);
+  // Ranks 1 and 3 are relevant.
+  EXPECT_DOUBLE_EQ(figures.average_precision, (1 + 2. / 3) / 2);
+}
+
+TEST(LetorMetricsTest, EverythingIsZeroWhereNothingIsRelevant) {
+  const LetorFigures figures = LetorFiguresOf(Relevances(12, 0));
+  EXPECT_EQ(figures.mean_ndcg, 0);
+  EXPECT_EQ(figures.average_precision, 0);
+  for (int k = 0; k < kLetorRanks; ++k) {
+    EXPECT_EQ(figures.ndcg[k], 0);
+    EXPECT_EQ(figures.precision[k], 0);
+  }
+}
+
+TEST(LetorMetricsTest, TheBestOrderHasNdcgOneAtEveryRank) {
+  const LetorFigures figures =
+      LetorFiguresOf(Relevances{2, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  for (int k = 0; k < kLetorRanks; ++k) EXPECT_EQ(figures.ndcg[k], 1);
+  EXPECT_NEAR(figures.mean_ndcg, 1, 1e-15);
+  EXPECT_DOUBLE_EQ(figures.average_precision, 1);
+}
+
+// Mean NDCG goes over all ranks, not the ten that are printed.
+TEST(LetorMetricsTest, MeanNdcgGoesOverAllRanks) {
+  Relevances last(12, 0);
+  last[11] = 1;
+  // NDCG is 0 for eleven ranks, then 1/log2 12 over 1.
+  EXPECT_DOUBLE_EQ(LetorFiguresOf(last).mean_ndcg, 1 / std::log2(12.0) / 12);
+}
+
+TEST(LetorMetricsTest, MeansCountEveryQueryTheSame) {
+  const std::vector<LetorFigures> figures = {LetorFiguresOf(Relevances{1, 0}),
+                                             LetorFiguresOf(Relevances{0, 0}),
+                                             LetorFiguresOf(Relevances{0, 1})};
+  const LetorFigures mean = MeanOf(figures);
+  EXPECT_DOUBLE_EQ(mean.ndcg[0], 1. / 3);
+  EXPECT_DOUBLE_EQ(mean.ndcg[1], 2. / 3);
+  EXPECT_DOUBLE_EQ(mean.mean_ndcg, (1 + 0 + 0.5) / 3);
+  EXPECT_DOUBLE_EQ(mean.average_precision, (1 + 0 + 0.5) / 3);
+  EXPECT_DOUBLE_EQ(mean.precision[9], (0.1 + 0 + 0.1) / 3);
+}
+
+using Set = std::vector<uint8_t>;
+
+// a = 2, b = 1, c = 3, d = 4.
+const SetCounts kCounts = {2, 1, 3, 4};
+
+TEST(SetMetricsTest, CountsTheFourCases) {
+  const SetCounts counts = CountSet(Set{1, 1, 1, 0, 0, 0, 0, 0, 0, 0},
+                                    Set{1, 1, 0, 1, 1, 1, 0, 0, 0, 0});
+  EXPECT_EQ(counts.true_positives, 2u);
+  EXPECT_EQ(counts.false_positives, 1u);
+  EXPECT_EQ(counts.false_negatives, 3u);
+  EXPECT_EQ(counts.true_negatives, 4u);
+}
+
+TEST(SetMetricsTest, AreTheLecturesRatios) {
+  EXPECT_DOUBLE_EQ(Sensitivity(kCounts), 2.0 / 5);
+  EXPECT_DOUBLE_EQ(Specificity(kCounts), 4.0 / 5);
+  EXPECT_DOUBLE_EQ(Precision(kCounts), 2.0 / 3);
+}
+
+// F-beta is the weighted harmonic mean of sensitivity and precision.
+TEST(SetMetricsTest, FBetaIsAHarmonicMean) {
+  EXPECT_DOUBLE_EQ(FBeta(kCounts, 1), 4.0 / 8);
+  for (const double beta : {0.25, 1., 3.}) {
+    const double beta2 = beta * beta;
+    EXPECT_NEAR(
+        FBeta(kCounts, beta),
+        (1 + beta2) / (beta2 / Sensitivity(kCounts) + 1 / Precision(kCounts)),
+        1e-15);
+  }
+}
+
+TEST(SetMetricsTest, HaveNoValueWithoutADenominator) {
+  const SetCounts nothing = {};
+  EXPECT_TRUE(std::isnan(Sensitivity(nothing)));
+  EXPECT_TRUE(std::isnan(Specificity(nothing)));
+  EXPECT_TRUE(std::isnan(Precision(nothing)));
+  EXPECT_EQ(FBeta(nothing, 1), 1);
+  EXPECT_EQ(FBeta({0, 1, 0, 0}, 1), 0);
+}
+
+TEST(PairMetricsTest, KendallCountsPairsThatDiffer) {
+  std::mt19937 random(3);
+  for (int repeat = 0; repeat < 1000; ++repeat) {
+    const size_t n = random() % 12;
+    std::vector<uint32_t> a(n);
+    std::iota(a.begin(), a.end(), 0);
+    std::vector<uint32_t> b = a;
+    std::shuffle(a.begin(), a.end(), random);
+    std::shuffle(b.begin(), b.end(), random);
+    uint64_t expected = 0;
+    const auto rank = [](const std::vector<uint32_t>& order, uint32_t item) {
+      return std::find(order.begin(), order.end(), item) - order.begin();
+    };
+    for (uint32_t i = 0; i < n; ++i) {
+      for (uint32_t j = 0; j < i; ++j) {
+        expected += (rank(a, i) < rank(a, j)) != (rank(b, i) < rank(b, j));
+      }
+    }
+    EXPECT_EQ(KendallDistance(a, b), expected);
+  }
+}
+
+TEST(PairMetricsTest, AreaIsTheShareOfRightPairs) {
+  EXPECT_EQ(AreaUnderRoc(std::vector<uint8_t>{1, 1, 0}), 1);
+  EXPECT_EQ(AreaUnderRoc(std::vector<uint8_t>{0, 0, 1}), 0);
+  EXPECT_EQ(AreaUnderRoc(std::vector<uint8_t>{1, 0, 1, 0}), 0.75);
+  EXPECT_TRUE(std::isnan(AreaUnderRoc(std::vector<uint8_t>{1, 1})));
+}
+
+// Compares with a count pair by pair; scores and labels have many ties.
+TEST(RightPairsTest, CountsEqualScoresHalf) {
+  std::mt19937_64 random(3);
+  for (int trial = 0; trial < 2000; ++trial) {
+    const size_t n = random() % 9;
+    std::vector<double> scores(n);
+    std::vector<uint32_t> labels(n);
+    for (size_t i = 0; i < n; ++i) {
+      scores[i] = static_cast<double>(random() % 4);
+      labels[i] = static_cast<uint32_t>(random() % 3);
+    }
+    double right = 0, pairs = 0;
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = 0; j < n; ++j) {
+        if (labels[i] <= labels[j]) continue;
+        ++pairs;
+        right += scores[i] > scores[j] ? 1 : scores[i] == scores[j] ? 0.5 : 0;
+      }
+    }
+    const double share = RightPairs(scores, labels);
+    if (pairs == 0) {
+      EXPECT_TRUE(std::isnan(share));
+    } else {
+      EXPECT_NEAR(share, right / pairs, 1e-14);
+    }
+  }
 }
 
 }  // namespace

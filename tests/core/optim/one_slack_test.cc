@@ -1,15 +1,24 @@
 #include "core/optim/one_slack.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "Eigen/Core"
+#include "Eigen/Dense"
+#include "bench/reference/matrix_game.h"
 #include "core/base/random.h"
+#include "core/optim/cutting_planes.h"
+#include "core/optim/matrix_simplex.h"
+#include "core/optim/query_planes.h"
 #include "gtest/gtest.h"
-#include "tests/core/optim/vector1.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
+
+// The vector (x) of length 1.
+Eigen::VectorXd Vector1(double x) { return Eigen::VectorXd::Constant(1, x); }
 
 config::v1::OneSlackOptions GapOptions(double gap) {
   config::v1::OneSlackOptions options;
@@ -175,6 +184,291 @@ TEST(OneSlackTest, RefusesWhatHasNoMeaning) {
       1, GapOptions(1e-6));
   EXPECT_EQ(broken.Minimise(1, {}).status().code(),
             absl::StatusCode::kInternal);
+}
+
+// R(x) = |x - 1| from both of its planes: λ/2 x² + R is least at 1/λ, or at the
+// kink if that is nearer.
+TEST(CuttingPlanesTest, AllPlanesOfARoofGiveTheMinimum) {
+  CuttingPlanes planes(1, 4);
+  planes.Add(-1, Vector1(1));
+  planes.Add(1, Vector1(-1));
+  const auto at_kink = planes.Maximise(0.5, 1e-14);
+  EXPECT_NEAR(at_kink.value, 0.25, 1e-12);
+  EXPECT_NEAR(at_kink.point[0], 1, 1e-12);
+  const auto before = planes.Maximise(2, 1e-14);
+  EXPECT_NEAR(before.value, 0.25 + 0.5, 1e-12);
+  EXPECT_NEAR(before.point[0], 0.5, 1e-12);
+}
+
+TEST(CuttingPlanesTest, ForgetsTheOldestAndKnowsNothingAtFirst) {
+  CuttingPlanes planes(1, 2);
+  EXPECT_EQ(planes.Maximise(1, 1e-9).value, -HUGE_VAL);
+  planes.Add(100, Vector1(0));
+  planes.Add(-1, Vector1(1));
+  EXPECT_NEAR(planes.Maximise(1, 1e-9).value, 100, 1e-12);
+  planes.Add(1, Vector1(-1));
+  EXPECT_NEAR(planes.Maximise(1, 1e-14).value, 0.5, 1e-12);
+}
+
+// R(x) = max of random planes: the bound is the model's minimum, so the model
+// at its minimum has that value for any planes.
+TEST(CuttingPlanesTest, BoundIsTheValueOfTheModelAtItsMinimum) {
+  RandomSequence random(SeedKey(1));
+  for (int trial = 0; trial < 50; ++trial) {
+    constexpr int kPlanes = 30;
+    CuttingPlanes planes(5, kPlanes);
+    Eigen::MatrixXd slopes(5, kPlanes);
+    Eigen::VectorXd offsets(kPlanes);
+    for (int t = 0; t < kPlanes; ++t) {
+      offsets[t] = random.Normal();
+      for (double& entry : slopes.col(t)) entry = random.Normal();
+      planes.Add(offsets[t], slopes.col(t));
+    }
+    const double lambda = std::exp(2 * random.Normal());
+    const auto bound = planes.Maximise(lambda, 1e-10);
+    const double model =
+        lambda / 2 * bound.point.squaredNorm() +
+        (offsets + slopes.transpose() * bound.point).maxCoeff();
+    EXPECT_LE(bound.value, model + 1e-12);
+    EXPECT_NEAR(bound.value, model, 1e-9);
+  }
+}
+
+// R_1 = |x - 1|, R_2 = |x + 1|: λ/2 x² + (|x - 1| + |x + 1|) / 2 is 1 at 0.
+// There is one plane for both from x = 0, and the plane of each other side.
+TEST(QueryPlanesTest, MixesEachQueryByItself) {
+  QueryPlanes planes(2, 1, 4);
+  EXPECT_EQ(planes.Maximise(1, 1e-12, 100).value, -HUGE_VAL);
+  planes.Add(0, -1, Vector1(1));
+  EXPECT_EQ(planes.Maximise(1, 1e-12, 100).value, -HUGE_VAL);
+  planes.Add(1, -1, Vector1(-1));
+  // Slopes cancel: -1 at 0.
+  EXPECT_NEAR(planes.Maximise(1, 1e-12, 100).value, -1, 1e-12);
+  planes.Add(0, 1, Vector1(-1));
+  planes.Add(1, 1, Vector1(1));
+  const auto bound = planes.Maximise(1, 1e-12, 100);
+  EXPECT_NEAR(bound.value, 1, 1e-9);
+  EXPECT_NEAR(bound.point[0], 0, 1e-9);
+}
+
+// The bound is the minimum of the model, so the model at its minimum has that
+// value for any planes.
+TEST(QueryPlanesTest, BoundIsTheValueOfTheModelAtItsMinimum) {
+  constexpr int kQueries = 7, kPlanes = 6, kDimension = 4;
+  RandomSequence random(SeedKey(1));
+  for (int trial = 0; trial < 50; ++trial) {
+    QueryPlanes planes(kQueries, kDimension, kPlanes);
+    std::vector<Eigen::MatrixXd> slopes(kQueries);
+    std::vector<Eigen::VectorXd> offsets(kQueries);
+    for (int q = 0; q < kQueries; ++q) {
+      slopes[q].resize(kDimension, kPlanes);
+      offsets[q].resize(kPlanes);
+      for (int t = 0; t < kPlanes; ++t) {
+        offsets[q][t] = random.Normal();
+        for (double& entry : slopes[q].col(t)) entry = random.Normal();
+        planes.Add(q, offsets[q][t], slopes[q].col(t));
+      }
+    }
+    const double lambda = std::exp(random.Normal());
+    const auto bound = planes.Maximise(lambda, 1e-10, 100000);
+    double model = lambda / 2 * bound.point.squaredNorm();
+    for (int q = 0; q < kQueries; ++q) {
+      model += (offsets[q] + slopes[q].transpose() * bound.point).maxCoeff() /
+               kQueries;
+    }
+    EXPECT_LE(bound.value, model + 1e-12);
+    EXPECT_NEAR(bound.value, model, 1e-8);
+    // Any number of passes gives a bound, starting where the last call ended.
+    const auto other = planes.Maximise(2 * lambda, 1e-10, 1);
+    EXPECT_GE(other.value, bound.value - 1e-8);
+  }
+}
+
+// With R = |x - 1| the planes in use stay when room runs out.
+TEST(QueryPlanesTest, ForgetsWhatIsNotUsed) {
+  QueryPlanes planes(1, 1, 3);
+  planes.Add(0, -1, Vector1(1));
+  planes.Add(0, 1, Vector1(-1));
+  const double with_both = planes.Maximise(0.5, 1e-12, 100).value;
+  EXPECT_NEAR(with_both, 0.25, 1e-9);
+  for (int k = 0; k < 10; ++k) planes.Add(0, -5 - k, Vector1(0));
+  EXPECT_NEAR(planes.Maximise(0.5, 1e-12, 100).value, 0.25, 1e-9);
+  // A new λ does not lose the bound of the old planes.
+  EXPECT_NEAR(planes.Maximise(2, 1e-12, 100).value, 0.75, 1e-9);
+}
+
+// Entries are integers from -levels to levels, divided by `levels`: few levels
+// make ties, dominated rows and equal columns.
+Eigen::MatrixXd RandomPayoffs(RandomSequence& random, int rows, int columns,
+                              int levels) {
+  Eigen::MatrixXd payoffs(rows, columns);
+  for (double& payoff : payoffs.reshaped()) {
+    payoff =
+        (static_cast<double>(random.Below(2 * levels + 1)) - levels) / levels;
+  }
+  return payoffs;
+}
+
+// Expects both strategies to be distributions, each of which holds the other
+// player to the value. Every optimal pair does that, and no other pair.
+void ExpectOptimal(const MatrixSimplex& simplex, const Eigen::MatrixXd& payoffs,
+                   double value, double tolerance) {
+  ASSERT_EQ(simplex.num_rows(), payoffs.rows());
+  ASSERT_EQ(simplex.num_columns(), payoffs.cols());
+  const Eigen::Map<const Eigen::VectorXd> x(simplex.row_strategy().data(),
+                                            payoffs.rows());
+  const Eigen::Map<const Eigen::VectorXd> z(simplex.column_strategy().data(),
+                                            payoffs.cols());
+  EXPECT_NEAR(x.sum(), 1, 1e-12);
+  EXPECT_NEAR(z.sum(), 1, 1e-12);
+  EXPECT_GE(x.minCoeff(), 0);
+  EXPECT_GE(z.minCoeff(), 0);
+  EXPECT_NEAR((x.transpose() * payoffs).minCoeff(), value, tolerance);
+  EXPECT_NEAR((payoffs * z).maxCoeff(), value, tolerance);
+  EXPECT_NEAR(simplex.value(), value, tolerance);
+}
+
+// The payoffs of the rows and columns that are in the simplex now.
+Eigen::MatrixXd PayoffsOf(const MatrixSimplex& simplex) {
+  Eigen::MatrixXd payoffs(simplex.num_rows(), simplex.num_columns());
+  for (int i = 0; i < payoffs.rows(); ++i) {
+    for (int j = 0; j < payoffs.cols(); ++j)
+      payoffs(i, j) = simplex.payoff(i, j);
+  }
+  return payoffs;
+}
+
+double ValueOf(const Eigen::MatrixXd& payoffs) {
+  const auto solution = SolveMatrixGame(payoffs);
+  EXPECT_TRUE(solution.ok()) << solution.status();
+  return solution.ok() ? solution->value : NAN;
+}
+
+void AddAll(const Eigen::MatrixXd& payoffs, MatrixSimplex* simplex) {
+  for (int i = 0; i < payoffs.rows(); ++i) simplex->AddRow({});
+  for (int j = 0; j < payoffs.cols(); ++j) {
+    const Eigen::VectorXd column = payoffs.col(j);
+    simplex->AddColumn({column.data(), static_cast<size_t>(column.size())});
+  }
+}
+
+TEST(MatrixSimplexTest, PaperScissorsStoneIsPlayedUniformly) {
+  Eigen::Matrix3d payoffs;
+  payoffs << 0, 1, -1, -1, 0, 1, 1, -1, 0;
+  MatrixSimplex simplex;
+  simplex.Clear(-1, 0);
+  AddAll(payoffs, &simplex);
+  ASSERT_TRUE(simplex.Solve());
+  for (const double x : simplex.row_strategy()) EXPECT_NEAR(x, 1. / 3, 1e-15);
+  for (const double z : simplex.column_strategy())
+    EXPECT_NEAR(z, 1. / 3, 1e-15);
+}
+
+TEST(MatrixSimplexTest, AgreesWithLinearProgramming) {
+  RandomSequence random(HashBytes("whole"));
+  MatrixSimplex simplex;
+  for (int game = 0; game < 2000; ++game) {
+    const int levels = game % 3 == 0 ? 1 : game % 3 == 1 ? 4 : 1 << 20;
+    const Eigen::MatrixXd payoffs =
+        RandomPayoffs(random, 1 + static_cast<int>(random.Below(15)),
+                      1 + static_cast<int>(random.Below(15)), levels);
+    const double perturbation = game % 2 == 0 ? 0 : 1e-10;
+    simplex.Clear(-1, perturbation);
+    AddAll(payoffs, &simplex);
+    ASSERT_TRUE(simplex.Solve()) << game;
+    ExpectOptimal(simplex, payoffs, ValueOf(payoffs), 2e-9);
+    EXPECT_EQ(simplex.num_repairs(), 0);
+  }
+}
+
+// As in the double oracle, rows and columns come a few at a time, and idle ones
+// leave.
+TEST(MatrixSimplexTest, FollowsAGameThatGrowsAndShrinks) {
+  RandomSequence random(HashBytes("growing"));
+  MatrixSimplex simplex;
+  std::vector<double> added;
+  const auto random_payoffs = [&](int size, int levels) {
+    const Eigen::MatrixXd payoffs = RandomPayoffs(random, size, 1, levels);
+    added.assign(payoffs.data(), payoffs.data() + size);
+    return std::span<const double>(added);
+  };
+  for (int game = 0; game < 60; ++game) {
+    const int levels = game % 3 == 0 ? 1 : game % 3 == 1 ? 5 : 1 << 20;
+    simplex.Clear(-1, 1e-10);
+    simplex.AddRow({});
+    simplex.AddColumn(random_payoffs(1, levels));
+    for (int round = 0; round < 12; ++round) {
+      for (uint64_t k = random.Below(5); k > 0; --k) {
+        simplex.AddColumn(random_payoffs(simplex.num_rows(), levels));
+      }
+      ASSERT_TRUE(simplex.Solve());
+      for (uint64_t k = random.Below(5); k > 0; --k) {
+        simplex.AddRow(random_payoffs(simplex.num_columns(), levels));
+      }
+      ASSERT_TRUE(simplex.Solve());
+      if (round % 4 == 3) {
+        for (int i = simplex.num_rows() - 1; i >= 0; --i) {
+          if (simplex.RowIsIdle(i) && random.Below(2) == 0)
+            simplex.RemoveRow(i);
+        }
+        for (int j = simplex.num_columns() - 1; j >= 0; --j) {
+          if (simplex.ColumnIsIdle(j) && random.Below(2) == 0) {
+            simplex.RemoveColumn(j);
+          }
+        }
+        ASSERT_TRUE(simplex.Solve());
+      }
+      const Eigen::MatrixXd payoffs = PayoffsOf(simplex);
+      ExpectOptimal(simplex, payoffs, ValueOf(payoffs), 2e-9);
+    }
+    EXPECT_EQ(simplex.num_repairs(), 0);  // Appending is exact.
+  }
+}
+
+// 100 copies of a row and of a column in matching pennies, a game of two
+// actions each whose value is 0.
+TEST(MatrixSimplexTest, EqualActionsDoNotStopIt) {
+  const int n = 200;
+  Eigen::MatrixXd payoffs(n, n);
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) payoffs(i, j) = i % 2 == j % 2 ? 1 : -1;
+  }
+  MatrixSimplex simplex;
+  simplex.Clear(-1, 1e-9);
+  AddAll(payoffs, &simplex);
+  ASSERT_TRUE(simplex.Solve());
+  ExpectOptimal(simplex, payoffs, 0, 1e-8);
+  EXPECT_LT(simplex.num_pivots(), 20);
+}
+
+// A value far smaller than all payoffs: only `lowest_payoff` has to be below
+// the value.
+TEST(MatrixSimplexTest, PayoffsBelowTheLowestMayHideBehindTheValue) {
+  Eigen::Matrix2d payoffs;
+  payoffs << 3, -50, 0, 1;  // Row 1 guarantees 0; value 3/54.
+  MatrixSimplex simplex;
+  simplex.Clear(0, 0);
+  AddAll(payoffs, &simplex);
+  ASSERT_TRUE(simplex.Solve());
+  ExpectOptimal(simplex, payoffs, 3. / 54, 1e-12);
+}
+
+TEST(MatrixSimplexTest, SameGameGivesTheSameBits) {
+  RandomSequence random(HashBytes("bits"));
+  const Eigen::MatrixXd payoffs = RandomPayoffs(random, 30, 30, 3);
+  MatrixSimplex used;
+  used.Clear(-1, 1e-9);
+  AddAll(RandomPayoffs(random, 40, 40, 3), &used);
+  ASSERT_TRUE(used.Solve());
+  MatrixSimplex fresh;
+  for (MatrixSimplex* simplex : {&used, &fresh}) {
+    simplex->Clear(-1, 1e-9);
+    AddAll(payoffs, simplex);
+    ASSERT_TRUE(simplex->Solve());
+  }
+  EXPECT_TRUE(std::ranges::equal(used.row_strategy(), fresh.row_strategy()));
+  EXPECT_TRUE(
+      std::ranges::equal(used.column_strategy(), fresh.column_strategy()));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -10,16 +11,71 @@
 #include "core/base/random.h"
 #include "core/counterfactual/confidence/clopper_pearson.h"
 #include "core/counterfactual/evaluation/improvement.h"
+#include "core/counterfactual/evaluation/mean_interval.h"
+#include "core/counterfactual/evaluation/planning.h"
 #include "core/counterfactual/moments.h"
 #include "gtest/gtest.h"
 #include "sortition/config/v1/ope.pb.h"
 #include "sortition/config/v1/option.pb.h"
-#include "tests/core/counterfactual/evaluation/interval_logs.h"
+#include "tests/core/counterfactual/evaluation/toy_log.h"
 
 namespace sortition {
 namespace {
 
 using namespace testing_evaluation;  // NOLINT
+
+// Logs of the toy, and what is asked of their intervals.
+
+// The toy's policy, and the uniform one, whose value is 0.55.
+constexpr double kUniformValue = 0.55;
+
+JudgedDecision JudgeUniform(size_t action) {
+  return {.log_weight = std::log(0.25 / kLogging[action])};
+}
+
+// Units of `size` decisions of the toy.
+PolicySums ToyLog(size_t num_units, int size, uint64_t seed,
+                  size_t num_groups = 512) {
+  RandomSequence random(SeedKey(seed));
+  PolicySums sums(2, num_groups);
+  for (uint64_t unit = 0; unit < num_units; ++unit) {
+    for (int i = 0; i < size; ++i) {
+      const size_t action = DrawAction(&random);
+      const double reward = random.Uniform() < kReward[action] ? 1 : 0;
+      const JudgedDecision policies[2] = {Judge(action), JudgeUniform(action)};
+      sums.Add(Unit(unit), 1, reward, policies);
+    }
+  }
+  return sums;
+}
+
+// Uniform logging; the policy always takes the best action: weights 0 and 4.
+PolicySums DeterministicLog(size_t num_decisions, uint64_t seed,
+                            double click = 1) {
+  RandomSequence random(SeedKey(seed));
+  PolicySums sums(1, GroupSums::kDefaultGroups);
+  for (uint64_t i = 0; i < num_decisions; ++i) {
+    const size_t action = random.Below(kActions);
+    const double reward = random.Uniform() < click * kReward[action] ? 1 : 0;
+    const JudgedDecision decision = {
+        .log_weight = action == 3 ? std::log(4)
+                                  : -std::numeric_limits<double>::infinity()};
+    sums.Add(Unit(i), 1, reward, {&decision, 1});
+  }
+  return sums;
+}
+
+IntervalTask TaskOf(const PolicySums& sums, IntervalTask::Of of,
+                    EstimatorKind kind = EstimatorKind::kIps) {
+  IntervalTask task;
+  task.sums = &sums;
+  task.of = of;
+  task.other = 1;
+  task.estimator = {kind};
+  task.seed = 1;
+  return task;
+}
+
 using Of = IntervalTask::Of;
 
 double TruthOf(Of of) {
@@ -268,8 +324,7 @@ TEST(IntervalsTest, AKnownLimitOfWeightsNarrowsBets) {
       width += interval.upper - interval.lower;
       plain_width += plain.upper - plain.lower;
     }
-    // Four standard errors below 95 %.
-    EXPECT_GE(covered, kLogs * 0.95 - 4 * std::sqrt(kLogs * 0.95 * 0.05));
+    EXPECT_GE(covered, FewestOf(kLogs, 0.95));
     // Of 2,000 units some share a group, which limits bets.
     EXPECT_LT(width, 0.9 * plain_width) << static_cast<int>(of);
   }
@@ -304,6 +359,332 @@ TEST(IntervalsTest, NothingIsKnownOfAnEmptyLog) {
                   interval == IntervalKind::kBetting);
       }
     }
+  }
+}
+
+// Which interval is shown, and that it holds where the log is not as it should.
+
+using Of = IntervalTask::Of;
+
+TEST(BestIntervalTest, TheBestIsTheTightestThatIsValid) {
+  const PolicySums many = ToyLog(3000, 1, 5);
+  EXPECT_EQ(BestInterval(TaskOf(many, Of::kValue)).kind,
+            IntervalKind::kEmpiricalLikelihood);
+  // Few units; an estimator with a bias.
+  const PolicySums few = ToyLog(20, 50, 5);
+  EXPECT_EQ(BestInterval(TaskOf(few, Of::kValue)).kind, IntervalKind::kBetting);
+  IntervalTask biased = TaskOf(many, Of::kValue, EstimatorKind::kClipped);
+  biased.estimator.parameter = 2;
+  EXPECT_EQ(BestInterval(biased).kind, IntervalKind::kEmpiricalLikelihood);
+  // Which has none if it cuts nothing.
+  biased.estimator.parameter = 10;
+  EXPECT_EQ(BestInterval(biased).kind, IntervalKind::kEmpiricalLikelihood);
+  // One weight: exact for IPS; the self-normalised may be better.
+  const PolicySums deterministic = DeterministicLog(6000, 6);
+  IntervalTask single = TaskOf(deterministic, Of::kValue);
+  single.units_are_decisions = true;
+  EXPECT_EQ(BestInterval(single).kind, IntervalKind::kEmpiricalLikelihood);
+  single.largest_weight = 4;
+  EXPECT_EQ(BestInterval(single).kind, IntervalKind::kClopperPearson);
+  single.estimator.kind = EstimatorKind::kSelfNormalised;
+  EXPECT_EQ(BestInterval(single).kind, IntervalKind::kEmpiricalLikelihood);
+  // Some twenty clicks.
+  const PolicySums rare = DeterministicLog(2000, 6, 0.02);
+  single.sums = &rare;
+  EXPECT_EQ(BestInterval(single).kind, IntervalKind::kClopperPearson);
+  single.of = Of::kGainOverLog;
+  EXPECT_EQ(BestInterval(single).kind, IntervalKind::kBetting);
+}
+
+// Half of what the policy does was never logged: it may earn anything.
+TEST(BestIntervalTest, MissingSupportWidensTheInterval) {
+  RandomSequence random(SeedKey(7));
+  PolicySums sums(1, GroupSums::kDefaultGroups);
+  for (uint64_t i = 0; i < 3000; ++i) {
+    const JudgedDecision decision = {.log_weight = std::log(0.5)};
+    sums.Add(Unit(i), 1, random.Uniform() < 0.6 ? 1 : 0, {&decision, 1});
+  }
+  for (const EstimatorKind kind :
+       {EstimatorKind::kIps, EstimatorKind::kSelfNormalised}) {
+    const JudgedInterval best = BestInterval(TaskOf(sums, Of::kValue, kind));
+    EXPECT_LT(best.interval.lower, 0.3);
+    EXPECT_GT(best.interval.upper, 0.8);
+  }
+}
+
+// The log tries five of ten actions, and the policy one of these in three of
+// five decisions, else an action that nobody has tried and that always wins.
+// Rewards of the first are 0.3: v = 0.6 · 0.3 + 0.4.
+PolicySums HalfLoggedLog(uint64_t seed) {
+  RandomSequence random(SeedKey(seed));
+  PolicySums sums(1, GroupSums::kDefaultGroups);
+  for (uint64_t i = 0; i < 1000; ++i) {
+    const bool is_tried = random.Uniform() < 0.6 && random.Below(5) == 0;
+    const JudgedDecision decision = {
+        .log_weight =
+            is_tried ? std::log(5) : -std::numeric_limits<double>::infinity()};
+    sums.Add(Unit(i), 1, random.Uniform() < 0.3 ? 1 : 0, {&decision, 1});
+  }
+  return sums;
+}
+
+TEST(BestIntervalTest, WhatWasNeverLoggedMayEarnAnything) {
+  constexpr int kLogs = 60;
+  for (const EstimatorKind kind :
+       {EstimatorKind::kIps, EstimatorKind::kSelfNormalised,
+        EstimatorKind::kDoublyRobust, EstimatorKind::kClippedDr}) {
+    int covered = 0;
+    for (uint64_t log = 0; log < kLogs; ++log) {
+      const PolicySums sums = HalfLoggedLog(100 + log);
+      IntervalTask task = TaskOf(sums, Of::kValue, kind);
+      task.units_are_decisions = true;
+      if (kind == EstimatorKind::kClippedDr) task.estimator.parameter = 2;
+      const Interval interval = BestInterval(task).interval;
+      covered += interval.lower <= 0.58 && 0.58 <= interval.upper ? 1 : 0;
+    }
+    EXPECT_GE(covered, FewestOf(kLogs, 0.95)) << EstimatorKey(kind);
+  }
+}
+
+// Every estimate, also one that is far too low, is in the interval beside it.
+TEST(BestIntervalTest, EstimatesAreInTheirIntervals) {
+  const PolicySums logs[] = {ToyLog(3000, 1, 5), ToyLog(60, 3, 6),
+                             HalfLoggedLog(7)};
+  for (const PolicySums& sums : logs) {
+    for (const Estimator& estimator : AllEstimators()) {
+      for (const Of of : {Of::kValue, Of::kGainOverLog}) {
+        IntervalTask task = TaskOf(sums, of);
+        task.estimator = estimator;
+        task.units_are_decisions = true;
+        const JudgedInterval best = BestInterval(task);
+        const double value = EstimateRatios(sums.sums(), RatiosOf(task)).value;
+        EXPECT_EQ(best.interval.value, value);
+        EXPECT_LE(best.interval.lower, value) << EstimatorKey(estimator.kind);
+        EXPECT_GE(best.interval.upper, value) << EstimatorKey(estimator.kind);
+      }
+    }
+  }
+}
+
+// One context in ten has an action that earns nothing, which the log tries once
+// in 5,000 times, and one that earns 0.9. Elsewhere the actions earn 0.9 and
+// 0.7, and the log tosses a coin. The policy takes the first action: its gain
+// is 0.9 · 0.1 - 0.1 · 0.9 = 0. Logs of 500 decisions have hardly ever seen
+// what it loses.
+TEST(BestIntervalTest, WhatTheLogHardlyEverTriedDoesNotPass) {
+  constexpr int kLogs = 200;
+  const double none = -std::numeric_limits<double>::infinity();
+  for (const EstimatorKind kind :
+       {EstimatorKind::kSelfNormalised, EstimatorKind::kSelfNormalisedDr}) {
+    int passed = 0;
+    for (uint64_t log = 0; log < kLogs; ++log) {
+      RandomSequence random(SeedKey(9000 + log));
+      PolicySums sums(1, GroupSums::kDefaultGroups);
+      for (uint64_t i = 0; i < 500; ++i) {
+        const bool is_rare = random.Uniform() < 0.1;
+        const double propensity = is_rare ? 2e-4 : 0.5;
+        const bool is_chosen = random.Uniform() < propensity;
+        const double chance =
+            is_rare ? (is_chosen ? 0 : 0.9) : (is_chosen ? 0.9 : 0.7);
+        const JudgedDecision decision = {
+            .log_weight = is_chosen ? -std::log(propensity) : none};
+        sums.Add(Unit(i), 1, random.Uniform() < chance ? 1 : 0, {&decision, 1});
+      }
+      IntervalTask task = TaskOf(sums, Of::kGainOverLog, kind);
+      task.units_are_decisions = true;
+      passed += BestInterval(task).interval.lower > 0 ? 1 : 0;
+    }
+    EXPECT_LE(passed, kLogs * 0.025 + 4 * std::sqrt(kLogs * 0.025));
+  }
+}
+
+// It says where the value is, as that of an unbiased estimate does.
+TEST(BestIntervalTest, ABiasedEstimateHasTheIntervalOfTheValue) {
+  const PolicySums sums = ToyLog(3000, 1, 5);
+  const Interval unbiased =
+      BestInterval(TaskOf(sums, Of::kValue, EstimatorKind::kSelfNormalised))
+          .interval;
+  IntervalTask task = TaskOf(sums, Of::kValue, EstimatorKind::kClipped);
+  // A bias of 0.6 · 0.9 · (1 - 5 / 6) = 0.09, and one of 0.36.
+  for (const double clip : {5, 2}) {
+    task.estimator.parameter = clip;
+    const Interval interval = BestInterval(task).interval;
+    EXPECT_EQ(interval.upper, unbiased.upper);
+    EXPECT_EQ(interval.lower, std::fmin(interval.value, unbiased.lower));
+  }
+}
+
+// Half of the propensity: the policy would earn 0.8 and lose 1.2.
+TEST(BestIntervalTest, WrongPropensitiesContradictThemselves) {
+  RandomSequence random(SeedKey(8));
+  PolicySums sums(1, GroupSums::kDefaultGroups);
+  PolicySums right(1, GroupSums::kDefaultGroups);
+  for (uint64_t i = 0; i < 3000; ++i) {
+    const bool is_chosen = random.Uniform() < 0.5;
+    const double reward = random.Uniform() < 0.4 ? 1 : 0;
+    const double none = -std::numeric_limits<double>::infinity();
+    const JudgedDecision wrong = {.log_weight = is_chosen ? std::log(4) : none};
+    const JudgedDecision decision = {.log_weight =
+                                         is_chosen ? std::log(2) : none};
+    sums.Add(Unit(i), 1, reward, {&wrong, 1});
+    right.Add(Unit(i), 1, reward, {&decision, 1});
+  }
+  for (const Of of : {Of::kValue, Of::kGainOverLog}) {
+    const JudgedInterval best = BestInterval(TaskOf(sums, of));
+    EXPECT_TRUE(best.contradicts_itself);
+    EXPECT_EQ(best.interval.lower, of == Of::kValue ? 0 : -1);
+    EXPECT_EQ(best.interval.upper, 1);
+    EXPECT_FALSE(MakeInterval(TaskOf(right, of), IntervalKind::kBetting)
+                     ->contradicts_itself);
+  }
+}
+
+// Intervals of means of anything over decisions.
+
+// Units of up to three decisions with a common part; each decision's number is
+// in [-limit, limit], of mean `mean`.
+GroupSums DrawUnits(uint64_t seed, int num_units, double mean, double limit) {
+  RandomSequence random(SeedKey(seed));
+  GroupSums sums(1024, 2);
+  for (int unit = 0; unit < num_units; ++unit) {
+    const double common = random.Uniform() - 0.5;
+    const uint64_t size = 1 + random.Below(3);
+    for (uint64_t i = 0; i < size; ++i) {
+      const auto group = sums.GroupOf(SeedKey(seed + 1000 * unit).low);
+      group[0] += mean + 0.5 * limit * (common + random.Uniform() - 0.5);
+      group[1] += 1;
+    }
+  }
+  return sums;
+}
+
+MeanTask TaskOf(const GroupSums& sums, double limit) {
+  MeanTask task;
+  task.sums = &sums;
+  task.mean.numerator = {SumTerm{0, 1}};
+  task.mean.denominator = {SumTerm{1, 1}};
+  task.limit = limit;
+  return task;
+}
+
+// Of 200 intervals of 95 %, 10 miss on average; more than 20 with probability
+// below 0.002 if they cover as they say (fixed seeds).
+TEST(MeanIntervalTest, CoversTheMean) {
+  constexpr double kTrueMean = 0.05;
+  for (const int num_units : {30, 2000}) {
+    int missed = 0;
+    for (uint64_t seed = 1; seed <= 200; ++seed) {
+      const GroupSums sums = DrawUnits(seed, num_units, kTrueMean, 1);
+      const JudgedInterval judged = MeanInterval(TaskOf(sums, 1));
+      EXPECT_EQ(judged.kind, num_units == 30
+                                 ? IntervalKind::kBetting
+                                 : IntervalKind::kEmpiricalLikelihood);
+      if (kTrueMean < judged.interval.lower ||
+          kTrueMean > judged.interval.upper) {
+        ++missed;
+      }
+    }
+    EXPECT_LE(missed, 20) << num_units;
+  }
+}
+
+// In other units of the reward everything is so many times as large; with the
+// other sign it is the other way round.
+TEST(MeanIntervalTest, FollowsTheUnitsAndTheSign) {
+  for (const int num_units : {20, 500}) {
+    const GroupSums sums = DrawUnits(3, num_units, 0.1, 1);
+    GroupSums scaled(1024, 2);
+    for (size_t g = 0; g < sums.num_groups(); ++g) {
+      if (!sums.is_used(g)) continue;
+      const auto group = scaled.GroupOf(g);
+      group[0] = -7 * sums.group(g)[0];
+      group[1] = sums.group(g)[1];
+    }
+    const JudgedInterval judged = MeanInterval(TaskOf(sums, 1));
+    const JudgedInterval other = MeanInterval(TaskOf(scaled, 7));
+    EXPECT_EQ(judged.kind, other.kind);
+    EXPECT_NEAR(other.interval.value, -7 * judged.interval.value, 1e-12);
+    EXPECT_NEAR(other.interval.lower, -7 * judged.interval.upper, 1e-6);
+    EXPECT_NEAR(other.interval.upper, -7 * judged.interval.lower, 1e-6);
+    EXPECT_NEAR(other.standard_error, 7 * judged.standard_error, 1e-12);
+  }
+}
+
+// Nothing that was seen differs from 0: that is no proof that nothing does.
+TEST(MeanIntervalTest, EqualNumbersLeaveAnInterval) {
+  GroupSums sums(1024, 2);
+  for (uint64_t unit = 0; unit < 100; ++unit) sums.GroupOf(unit)[1] += 1;
+  const JudgedInterval judged = MeanInterval(TaskOf(sums, 2));
+  EXPECT_EQ(judged.kind, IntervalKind::kBetting);
+  EXPECT_EQ(judged.interval.value, 0);
+  EXPECT_LT(judged.interval.lower, -0.01);
+  EXPECT_GT(judged.interval.upper, 0.01);
+  EXPECT_GE(judged.interval.lower, -2);
+  EXPECT_LE(judged.interval.upper, 2);
+}
+
+TEST(MeanIntervalTest, NothingSeenLeavesAllThatIsPossible) {
+  const GroupSums sums(16, 2);
+  const JudgedInterval judged = MeanInterval(TaskOf(sums, 3));
+  EXPECT_EQ(judged.interval.value, 0);
+  EXPECT_EQ(judged.interval.lower, -3);
+  EXPECT_EQ(judged.interval.upper, 3);
+}
+
+constexpr double kPower = 0.8;
+
+TEST(PlanningTest, IsTheTextbooksNumber) {
+  // (1.96 + 0.8416)² σ² / Δ², σ = 0.5, Δ = 0.05: 785.
+  const double error = 0.5 / std::sqrt(1000.0);
+  EXPECT_EQ(DecisionsToSee(error, 1000, 0.05, kAlpha, kPower), 785u);
+  // Half the difference takes four times as many.
+  EXPECT_NEAR(
+      static_cast<double>(DecisionsToSee(error, 1000, 0.025, kAlpha, kPower)),
+      4 * 784.9, 1);
+  // ((2.7162 + 0.8416) / (1.96 + 0.8416))² = 1.6127
+  EXPECT_NEAR(static_cast<double>(DecisionsToSee(
+                  error, 1000, 0.05, kAlpha, kPower, IntervalKind::kBetting)),
+              1.6127 * 784.9, 1);
+  EXPECT_EQ(DecisionsToSee(std::numeric_limits<double>::infinity(), 1, 0.05,
+                           kAlpha, kPower),
+            std::numeric_limits<uint64_t>::max());
+}
+
+// With as many decisions as planned, that many logs show the improvement.
+TEST(PlanningTest, AsManyLogsSeeItAsWasPlanned) {
+  // Σ p (ρ - 1)² E[r] of the toy, and its mean.
+  double square = 0;
+  for (size_t a = 0; a < kActions; ++a) {
+    const double more = kNew[a] / kLogging[a] - 1;
+    square += kLogging[a] * more * more * kReward[a];
+  }
+  const double gain = kNewValue - kLoggedValue;
+  const double spread = std::sqrt(square - gain * gain);
+  for (const IntervalKind kind :
+       {IntervalKind::kStudent, IntervalKind::kBetting}) {
+    const uint64_t planned =
+        DecisionsToSee(spread, 1, gain, kAlpha, kPower, kind);
+    constexpr int kLogs = 300;
+    int seen = 0;
+    for (uint64_t log = 0; log < kLogs; ++log) {
+      RandomSequence random(SeedKey(log));
+      PolicySums sums(1, GroupSums::kDefaultGroups);
+      for (uint64_t i = 0; i < planned; ++i) {
+        const size_t action = DrawAction(&random);
+        const JudgedDecision decision = Judge(action);
+        sums.Add(Unit(i), 1, random.Uniform() < kReward[action] ? 1 : 0,
+                 {&decision, 1});
+      }
+      IntervalTask task;
+      task.sums = &sums;
+      task.of = IntervalTask::Of::kGainOverLog;
+      task.confidence = 1 - 2 * kAlpha;
+      seen += MakeInterval(task, kind)->interval.lower > 0 ? 1 : 0;
+    }
+    // Four standard errors of 300 logs, and what the normal distribution leaves
+    // out: few decisions, skewed.
+    EXPECT_NEAR(seen, kLogs * kPower, 4 * std::sqrt(kLogs * 0.16) + 15)
+        << IntervalKey(kind) << " " << planned;
   }
 }
 

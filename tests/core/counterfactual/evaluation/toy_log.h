@@ -2,25 +2,31 @@
 // Four actions without context, whose values are known.
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <vector>
 
-#include "core/base/random.h"
+#include "core/base/hash.h"
 #include "core/counterfactual/evaluation/policy_sums.h"
+#include "tests/core/counterfactual/toy_actions.h"
 
 namespace sortition::testing_evaluation {
 
 // Probability with which a one-sided bound may fail.
 inline constexpr double kAlpha = 0.025;
 
-inline constexpr size_t kActions = 4;
-inline constexpr double kLogging[kActions] = {0.4, 0.3, 0.2, 0.1};
-inline constexpr double kNew[kActions] = {0.1, 0.1, 0.2, 0.6};
-inline constexpr double kReward[kActions] = {0.2, 0.5, 0.6, 0.9};
+// Four standard errors above the mean of events with this probability in `logs`
+// independent logs, and as many below.
+inline double MostOf(int logs, double probability) {
+  return logs * probability +
+         4 * std::sqrt(logs * probability * (1 - probability));
+}
+inline double FewestOf(int logs, double probability) {
+  return logs - MostOf(logs, 1 - probability);
+}
+
 // A model of the rewards that is wrong.
 inline constexpr double kModel[kActions] = {0.3, 0.3, 0.9, 0.7};
-// v = 0.02 + 0.05 + 0.12 + 0.54; v₀ = 0.08 + 0.15 + 0.12 + 0.09.
-inline constexpr double kNewValue = 0.73;
-inline constexpr double kLoggedValue = 0.44;
 // 0.03 + 0.03 + 0.18 + 0.42
 inline constexpr double kModelValue = 0.66;
 // Another one, and 0.05 + 0.04 + 0.04 + 0.36.
@@ -35,6 +41,10 @@ inline JudgedDecision Judge(size_t action) {
           .robust_policy = kRobustValue};
 }
 
+inline uint64_t Unit(uint64_t number) {
+  return UnitKey(std::to_string(number), "");
+}
+
 // Every estimator with every value of its parameter.
 inline std::vector<Estimator> AllEstimators() {
   std::vector<Estimator> all;
@@ -44,15 +54,6 @@ inline std::vector<Estimator> AllEstimators() {
     for (const double parameter : parameters) all.push_back({kind, parameter});
   }
   return all;
-}
-
-// An action as the log draws it.
-inline size_t DrawAction(RandomSequence* random) {
-  double u = random->Uniform();
-  size_t action = 0;
-  while (action + 1 < kActions && u >= kLogging[action])
-    u -= kLogging[action++];
-  return action;
 }
 
 }  // namespace sortition::testing_evaluation

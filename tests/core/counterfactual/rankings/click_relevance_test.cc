@@ -6,14 +6,13 @@
 
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/rankings/toy_orders.h"
-#include "tests/core/invalid.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using namespace testing_rankings;  // NOLINT
-using ::testing::HasSubstr;
 
 constexpr size_t kItems = 4;
 constexpr size_t kShown = 2;
@@ -218,11 +217,11 @@ TEST(ClickRelevanceTest, SumsAreMeansByPolicy) {
 TEST(ClickRelevanceTest, RefusesWhatIsOutOfRange) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(CheckExamination({{0.5, 1.5}, {}}),
-              IsInvalid("alpha[1] is 1.5, must be in [0, 1]"));
+              IsInvalidArgument("alpha[1] is 1.5, must be in [0, 1]"));
   EXPECT_THAT(CheckExamination({{0.75}, {0.5}}),
-              IsInvalid("beta[0] is 0.5, must be in [0, 0.25]"));
+              IsInvalidArgument("beta[0] is 0.5, must be in [0, 0.25]"));
   EXPECT_THAT(CheckExamination({{0.75}, {0.1, 0.1}}),
-              IsInvalid("beta has 2 numbers, must have 1"));
+              IsInvalidArgument("beta has 2 numbers, must have 1"));
   const auto refuse = [](double click, double weight, double examined,
                          double least, const char* message) {
     EXPECT_THAT(ClickTermsOf(kUsers,
@@ -230,7 +229,7 @@ TEST(ClickRelevanceTest, RefusesWhatIsOutOfRange) {
                               .target_weights = {&weight, 1},
                               .examinations = {&examined, 1}},
                              least),
-                IsInvalid(HasSubstr(message)));
+                IsInvalidArgument(message));
   };
   refuse(1.5, 1, 0.5, 0, "clicks[0] is 1.5, must be in [0, 1]");
   refuse(kNan, 1, 0.5, 0, "clicks[0] is nan");
@@ -239,7 +238,7 @@ TEST(ClickRelevanceTest, RefusesWhatIsOutOfRange) {
   refuse(1, 1, 0.5, 2, "least_examination is 2, must be in [0, 1]");
   const double clicks[] = {1, 0};
   EXPECT_THAT(ClickTermsOf(kUsers, {.clicks = clicks, .target_weights = {}}),
-              IsInvalid("target_weights has 0 numbers, must have 2"));
+              IsInvalidArgument("target_weights has 0 numbers, must have 2"));
 }
 
 }  // namespace

@@ -1,13 +1,17 @@
 // Expectations by enumeration of all orders: a decision that counts as much as
 // its order is probable makes means of sums expectations.
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "Eigen/QR"
 #include "core/counterfactual/rankings/pseudo_inverse.h"
+#include "core/counterfactual/rankings/ranked_decision.h"
 #include "core/counterfactual/rankings/ranking_sums.h"
+#include "core/counterfactual/rankings/ranking_terms.h"
 #include "gtest/gtest.h"
-#include "tests/core/counterfactual/rankings/exact_worlds.h"
+#include "tests/core/counterfactual/rankings/toy_orders.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -25,34 +29,32 @@ RankingSums MakeSums(double whole_weight) {
   return *std::move(sums);
 }
 
-SlateInverse InverseOf(const World& world) {
-  auto moments = SlateMoments::Enumerate(
-      world.logging.scores.size(), world.num_shown,
-      [&](std::span<const int> above, std::span<double> p) {
-        const std::vector<double> conditional =
-            world.logging.Conditional(above);
-        std::copy(conditional.begin(), conditional.end(), p.begin());
-      });
-  EXPECT_OK(moments);
-  auto inverse = moments->Invert();
-  EXPECT_OK(inverse);
-  return *std::move(inverse);
+SlateMoments::Conditional ConditionalOf(const Orders& orders) {
+  return [&orders](std::span<const int> above, std::span<double> p) {
+    const std::vector<double> conditional = orders.Conditional(above);
+    std::copy(conditional.begin(), conditional.end(), p.begin());
+  };
 }
 
-std::vector<double> ShownMarginals(const World& world) {
+std::vector<double> MarginalsOf(const Orders& orders, size_t num_ranks) {
   std::vector<double> marginals;
-  for (const std::vector<double>& of_item : world.target_marginals) {
-    marginals.insert(
-        marginals.end(), of_item.begin(),
-        of_item.begin() + static_cast<std::ptrdiff_t>(world.num_shown));
+  for (int i = 0; i < static_cast<int>(orders.scores.size()); ++i) {
+    for (size_t k = 0; k < num_ranks; ++k) {
+      marginals.push_back(orders.Marginal(i, k));
+    }
   }
   return marginals;
 }
 
 RankingSums ExactSums(const World& world, Users users) {
   RankingSums sums = MakeSums(0);
-  const SlateInverse inverse = InverseOf(world);
-  const std::vector<double> marginals = ShownMarginals(world);
+  const SlateInverse inverse =
+      SlateMoments::Enumerate(world.logging.scores.size(), world.num_shown,
+                              ConditionalOf(world.logging))
+          ->Invert()
+          .value();
+  const std::vector<double> marginals =
+      MarginalsOf(world.target, world.num_shown);
   uint64_t unit = 0;
   world.logging.ForEach([&](const Order& order) {
     Decision decision = world.Make(order, users);
@@ -60,9 +62,7 @@ RankingSums ExactSums(const World& world, Users users) {
     ASSERT_OK(weight);
     EXPECT_EQ(weight->standard_error, 0);
     decision.pseudo_inverse_weight = weight->weight;
-    const JudgedRanking judged = decision.Judged();
-    ASSERT_OK(sums.Add(MixedUnit(unit++), world.logging.Probability(order),
-                       decision.View(), {&judged, 1}));
+    ASSERT_OK(AddTo(&sums, unit++, world.logging.Probability(order), decision));
   });
   return sums;
 }
@@ -126,7 +126,7 @@ double LinearValue(const World& world, Users users) {
   }
   const Eigen::VectorXd linear =
       design.completeOrthogonalDecomposition().solve(rewards);
-  const std::vector<double> marginals = ShownMarginals(world);
+  const std::vector<double> marginals = MarginalsOf(world.target, shown);
   return Eigen::Map<const Eigen::VectorXd>(marginals.data(), columns)
       .dot(linear);
 }
@@ -165,7 +165,7 @@ void ExpectAll(const RankingSums& sums, std::initializer_list<Kind> kinds,
 // With expectations in place of means, self-normalised estimates are what they
 // converge to.
 TEST(ExactExpectationTest, EachEstimatorHasTheExpectationThatItsWeightsImply) {
-  for (const World& world : {FewShown(), AllLogged()}) {
+  for (const World& world : {FewShown(), WorldOfFour(4, 3)}) {
     for (const Users users :
          {Users::kIndependent, Users::kCascade, Users::kShown, Users::kWhole}) {
       const RankingSums sums = ExactSums(world, users);
@@ -269,9 +269,7 @@ TEST(ExactExpectationTest, FeedbackWithoutARankCountsByWhatWasShown) {
   world.logging.ForEach([&](const Order& order) {
     Decision decision = world.Make(order, Users::kIndependent);
     decision.whole_reward = whole_reward(order);
-    const JudgedRanking judged = decision.Judged();
-    ASSERT_OK(sums.Add(MixedUnit(unit++), world.logging.Probability(order),
-                       decision.View(), {&judged, 1}));
+    ASSERT_OK(AddTo(&sums, unit++, world.logging.Probability(order), decision));
   });
   const double value = TrueValue(world, Users::kIndependent) +
                        0.7 * world.target.Mean(whole_reward);
@@ -320,10 +318,8 @@ TEST(ExactExpectationTest, UsersMayStopRankByRank) {
               &decision.position_logged, &decision.position_policy}) {
           model->resize(shown);
         }
-        const JudgedRanking judged = decision.Judged();
-        ASSERT_OK(sums.Add(MixedUnit(unit++),
-                           looking * (is_won ? stops : 1 - stops),
-                           decision.View(), {&judged, 1}));
+        ASSERT_OK(AddTo(&sums, unit++, looking * (is_won ? stops : 1 - stops),
+                        decision));
       }
       looking *= 1 - stops;
     }
@@ -343,6 +339,316 @@ TEST(ExactExpectationTest, UsersMayStopRankByRank) {
              Kind::kSelfNormalisedRewardInteraction, Kind::kCascadeDr},
             value);
   EXPECT_GT(std::fabs(ValueOf(sums, Kind::kItemPosition) - value), 1e-3);
+}
+
+// How much terms vary over all orders: less where more is assumed, and not at
+// all where a model is right.
+
+// What the policy earns from rank k on, given the ranks above, with users whose
+// rewards depend on these alone.
+double RewardToGo(const World& world, const Order& above) {
+  if (above.size() == world.num_shown) return 0;
+  const std::vector<double> p = world.target.Conditional(above);
+  double sum = 0;
+  for (int i = 0; i < static_cast<int>(p.size()); ++i) {
+    if (p[static_cast<size_t>(i)] == 0) continue;
+    Order next = above;
+    next.push_back(i);
+    const double gain =
+        kAlpha[above.size()] * RewardOf(Users::kCascade, next, above.size(), 3);
+    sum += p[static_cast<size_t>(i)] * (gain + RewardToGo(world, next));
+  }
+  return sum;
+}
+
+// With V_k what is earned from rank k on and Q_k = α_k r_k + V_{k+1}, the sum
+//   Σ_k ρ_{1:k-1} V_k + ρ_{1:k} (α_k r_k - Q_k)
+// is V_0, whatever the order, if rewards are what they are on average.
+TEST(EstimatorVarianceTest, CascadeDrWithTheRightRewardToGoDoesNotVary) {
+  const World world = FewShown();
+  const double value = TrueValue(world, Users::kCascade);
+  world.logging.ForEach([&](const Order& order) {
+    Decision decision = world.Make(order, Users::kCascade);
+    for (size_t k = 0; k < 3; ++k) {
+      const auto end = order.begin() + static_cast<std::ptrdiff_t>(k);
+      decision.prefix_policy[k] = RewardToGo(world, Order(order.begin(), end));
+      decision.prefix_logged[k] =
+          kAlpha[k] * decision.rewards[k] +
+          RewardToGo(world, Order(order.begin(), end + 1));
+    }
+    RankingWeights weights;
+    ComputeRankingWeights(decision.View(), decision.Judged(), kAllInputs, 3,
+                          &weights);
+    const RankingTerms terms = RankingTermsOf(
+        {kAlpha, 0}, decision.View(), decision.Judged(), kAllInputs, weights);
+    EXPECT_NEAR(
+        terms.doubly_robust[static_cast<size_t>(RankingWeightKind::kPrefix)],
+        value, kTolerance);
+  });
+}
+
+TEST(EstimatorVarianceTest, MoreAssumptionsHaveLessVariance) {
+  const World world = FewShown();
+  const RankingValue value = {kAlpha, 0};
+  // By weight: Σ p term².
+  std::vector<double> squares(kNumRankingWeights);
+  double robust_square = 0;
+  world.logging.ForEach([&](const Order& order) {
+    Decision decision = world.Make(order, Users::kIndependent);
+    // The model knows the truth.
+    for (size_t k = 0; k < 3; ++k) {
+      decision.position_logged[k] = kAlpha[k] * decision.rewards[k];
+    }
+    decision.position_policy = {TrueValue(world, Users::kIndependent), 0, 0};
+    RankingWeights weights;
+    ComputeRankingWeights(decision.View(), decision.Judged(), kAllInputs, 3,
+                          &weights);
+    const RankingTerms terms = RankingTermsOf(
+        value, decision.View(), decision.Judged(), kAllInputs, weights);
+    const double p = world.logging.Probability(order);
+    for (size_t i = 0; i < squares.size(); ++i) {
+      squares[i] += p * terms.plain[i] * terms.plain[i];
+    }
+    const double robust =
+        terms.doubly_robust[static_cast<size_t>(RankingWeightKind::kMarginal)];
+    robust_square += p * robust * robust;
+  });
+  const auto of = [&](RankingWeightKind kind) {
+    return squares[static_cast<size_t>(kind)];
+  };
+  EXPECT_LT(of(RankingWeightKind::kMarginal),
+            0.95 * of(RankingWeightKind::kPrefix));
+  EXPECT_LT(of(RankingWeightKind::kPrefix),
+            0.95 * of(RankingWeightKind::kShownPrefix));
+  EXPECT_LT(of(RankingWeightKind::kShownPrefix),
+            0.95 * of(RankingWeightKind::kWholeOrder));
+  // No variance is left but that of rewards, which are means here.
+  const double mean = TrueValue(world, Users::kIndependent);
+  EXPECT_NEAR(robust_square, mean * mean, kTolerance);
+}
+
+// The closed form against the inverse of enumerated moments, from one rank to
+// all.
+TEST(PseudoInverseTest, UniformOrdersHaveAClosedForm) {
+  for (size_t n = 2; n <= 5; ++n) {
+    for (size_t ranks = 1; ranks <= n; ++ranks) {
+      std::vector<double> scores = {0.4, -1, 0.3, 0.9, -0.2};
+      scores.resize(n);
+      const Orders target = {scores, ranks};
+      const Orders logging = {std::vector<double>(n), ranks};
+      ASSERT_OK_AND_ASSIGN(
+          const SlateMoments moments,
+          SlateMoments::Enumerate(n, ranks, ConditionalOf(logging)));
+      ASSERT_OK_AND_ASSIGN(const SlateInverse inverse, moments.Invert());
+      const std::vector<double> marginals =
+          MarginalsOf(target, target.num_logged);
+      logging.ForEach([&](const Order& order) {
+        UniformOrder uniform = {.num_candidates = n, .num_ranks = ranks};
+        for (size_t k = 0; k < ranks; ++k) {
+          const size_t row = static_cast<size_t>(order[k]) * ranks;
+          uniform.at_their_ranks += marginals[row + k];
+          for (size_t m = 0; m < ranks; ++m) {
+            uniform.anywhere += marginals[row + m];
+          }
+        }
+        ASSERT_OK_AND_ASSIGN(const PseudoInverseWeight slow,
+                             inverse.WeightOf(marginals, order));
+        ASSERT_OK_AND_ASSIGN(const double fast,
+                             UniformPseudoInverseWeight(uniform));
+        EXPECT_NEAR(fast, slow.weight, 1e-10) << n << " " << ranks;
+      });
+    }
+  }
+}
+
+TEST(PseudoInverseTest, EnumerationHasTheMarginals) {
+  const Orders logging = {{0.3, -0.2, 0.1, 0.5}, 3};
+  ASSERT_OK_AND_ASSIGN(const SlateMoments moments,
+                       SlateMoments::Enumerate(4, 3, ConditionalOf(logging)));
+  for (int i = 0; i < 4; ++i) {
+    for (size_t k = 0; k < 3; ++k) {
+      EXPECT_NEAR(moments.marginal(static_cast<size_t>(i), k),
+                  logging.Marginal(i, k), 1e-12);
+    }
+  }
+}
+
+// 200 samples of 400 orders: the mean square of error over standard error is
+// about 1. Its standard deviation is √(2/200) = 0.1 for normal errors; the
+// bounds are more than 3 of them away, which leaves room for the bias of a
+// sampled inverse.
+TEST(PseudoInverseTest, SampledOrdersSayHowUncertainTheyAre) {
+  const Orders logging = {{0.3, -0.2, 0.1, 0.5}, 2};
+  const Orders target = {{-0.5, 0.9, 0.2, -0.1}, 2};
+  const std::vector<double> marginals = MarginalsOf(target, target.num_logged);
+  const Order order = {1, 2};
+  ASSERT_OK_AND_ASSIGN(const SlateMoments exact,
+                       SlateMoments::Enumerate(4, 2, ConditionalOf(logging)));
+  ASSERT_OK_AND_ASSIGN(const SlateInverse exact_inverse, exact.Invert());
+  ASSERT_OK_AND_ASSIGN(const PseudoInverseWeight truth,
+                       exact_inverse.WeightOf(marginals, order));
+  RandomSequence random(KeyOf(11));
+  double squares = 0;
+  constexpr int kSamples = 200;
+  for (int s = 0; s < kSamples; ++s) {
+    ASSERT_OK_AND_ASSIGN(SlateMoments moments, SlateMoments::Create(4, 2));
+    for (int i = 0; i < 400; ++i) {
+      ASSERT_OK(moments.AddSampled(logging.Draw(&random)));
+    }
+    ASSERT_OK_AND_ASSIGN(const SlateInverse inverse, moments.Invert());
+    ASSERT_OK_AND_ASSIGN(const PseudoInverseWeight weight,
+                         inverse.WeightOf(marginals, order));
+    EXPECT_GT(weight.standard_error, 0);
+    const double z = (weight.weight - truth.weight) / weight.standard_error;
+    squares += z * z;
+  }
+  EXPECT_GT(squares / kSamples, 0.65);
+  EXPECT_LT(squares / kSamples, 1.4);
+}
+
+TEST(PseudoInverseTest, RefusesWhatIsTooLarge) {
+  EXPECT_THAT(SlateMoments::Create(129, 2),
+              IsInvalidArgument(
+                  "num_candidates times num_ranks is 129 times 2, must be "
+                  "at most 256"));
+  EXPECT_OK(SlateMoments::Create(128, 2));
+  EXPECT_THAT(SlateMoments::Create(3, 4),
+              IsInvalidArgument("num_ranks is 4, must be in [1, 3]"));
+  EXPECT_THAT(SlateMoments::Enumerate(30, 8, [](auto, auto) {}),
+              IsInvalidArgument("200000"));
+}
+
+TEST(PseudoInverseTest, RefusesWhatIsWrong) {
+  const auto no_sum = [](std::span<const int>, std::span<double> p) {
+    p[0] = 0.5;
+  };
+  EXPECT_THAT(SlateMoments::Enumerate(2, 1, no_sum),
+              IsInvalidArgument("add up to 0.5, must add up to 1"));
+  const auto twice = [](std::span<const int>, std::span<double> p) {
+    p[0] = 1;
+  };
+  EXPECT_THAT(
+      SlateMoments::Enumerate(2, 2, twice),
+      IsInvalidArgument("order[1] is 0, must not be at rank 0 as well"));
+  const auto negative = [](std::span<const int>, std::span<double> p) {
+    p[0] = -1;
+    p[1] = 2;
+  };
+  EXPECT_THAT(
+      SlateMoments::Enumerate(2, 1, negative),
+      IsInvalidArgument("probability of item 0 is -1, must be in [0, 1]"));
+  ASSERT_OK_AND_ASSIGN(SlateMoments moments, SlateMoments::Create(3, 2));
+  EXPECT_THAT(moments.Invert(), IsFailedPrecondition());
+  EXPECT_THAT(moments.AddSampled(Order{0}),
+              IsInvalidArgument("order has 1 ranks, must have at least 2"));
+  EXPECT_THAT(moments.AddSampled(Order{0, 3}),
+              IsInvalidArgument("order[1] is 3, must be in [0, 3)"));
+  // The sample never had item 2 at rank 0.
+  ASSERT_OK(moments.AddSampled(Order{0, 1}));
+  ASSERT_OK(moments.AddSampled(Order{1, 0}));
+  ASSERT_OK_AND_ASSIGN(const SlateInverse inverse, moments.Invert());
+  const std::vector<double> swapped = {0, 1, 1, 0, 0, 0};
+  EXPECT_OK(inverse.WeightOf(swapped, Order{0, 1}));
+  EXPECT_THAT(inverse.WeightOf({{0, 1, 0, 0, 1, 0}}, Order{0, 1}),
+              IsInvalidArgument("marginals are outside"));
+  EXPECT_THAT(inverse.WeightOf(swapped, Order{2, 1}),
+              IsInvalidArgument("order is outside"));
+  EXPECT_THAT(inverse.WeightOf({{0, 1.5, 0, 0, 1, 0}}, Order{0, 1}),
+              IsInvalidArgument("marginals[1] is 1.5, must be in [0, 1]"));
+  EXPECT_THAT(UniformPseudoInverseWeight(
+                  {.num_candidates = 3, .num_ranks = 2, .at_their_ranks = 2.5}),
+              IsInvalidArgument("at_their_ranks is 2.5, must be in [0, 2]"));
+}
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Decision Good() {
+  const World world({0.3, -0.2, 0.1}, {-0.5, 0.9, 0.2}, 3, 2);
+  return world.Make({2, 0, 1}, Users::kIndependent);
+}
+
+absl::Status Check(const Decision& decision) {
+  absl::Status status = CheckRankedDecision(decision.View(), true);
+  if (!status.ok()) return status;
+  return CheckJudgedRanking(decision.View(), decision.Judged(), kAllInputs);
+}
+
+template <typename Change>
+void ExpectRefused(const Change& change, const char* message) {
+  Decision decision = Good();
+  change(&decision);
+  EXPECT_THAT(Check(decision), IsInvalidArgument(message));
+}
+
+TEST(RankedDecisionTest, AcceptsWhatIsRight) {
+  EXPECT_OK(Check(Good()));
+  Decision impossible = Good();
+  impossible.target_conditionals = {-kInfinity, -kInfinity, -kInfinity};
+  impossible.target_marginals = {-kInfinity, -1};
+  EXPECT_OK(Check(impossible));
+}
+
+TEST(RankedDecisionTest, RefusesRewardsOutOfRange) {
+  for (const double reward : {-0.1, 1.5, kNan, kInfinity}) {
+    const auto wrong = [=](Decision* d) { d->rewards[1] = reward; };
+    ExpectRefused(wrong, "must be in [0, 1]");
+    ExpectRefused(wrong, "rewards[1] is ");
+    ExpectRefused([=](Decision* d) { d->whole_reward = reward; },
+                  "whole_reward is ");
+  }
+}
+
+TEST(RankedDecisionTest, RefusesWrongProbabilities) {
+  ExpectRefused([](Decision* d) { d->log_conditionals[2] = kNan; },
+                "log_conditionals[2] is nan, must be at most 0");
+  ExpectRefused([](Decision* d) { d->log_conditionals[2] = 0.1; },
+                "log_conditionals[2] is 0.1, must be at most 0");
+  // The log did choose it.
+  ExpectRefused([](Decision* d) { d->log_conditionals[2] = -kInfinity; },
+                "log_conditionals[2] is -inf, must be finite");
+  ExpectRefused([](Decision* d) { d->target_conditionals[0] = kNan; },
+                "log_conditionals of a policy[0] is nan");
+  ExpectRefused([](Decision* d) { d->log_marginals[1] = -kInfinity; },
+                "log_marginals[1] is -inf, must be finite");
+  ExpectRefused([](Decision* d) { d->target_marginals[1] = 1; },
+                "log_marginals of a policy[1] is 1");
+}
+
+TEST(RankedDecisionTest, RefusesWhatIsMissing) {
+  ExpectRefused([](Decision* d) { d->log_marginals.clear(); },
+                "log_marginals has 0 numbers, must have 2");
+  Decision decision = Good();
+  decision.log_marginals.clear();
+  EXPECT_OK(CheckRankedDecision(decision.View(), false));
+  ExpectRefused([](Decision* d) { d->target_marginals.pop_back(); },
+                "log_marginals of a policy has 1 numbers, must have 2");
+  ExpectRefused([](Decision* d) { d->target_conditionals.pop_back(); },
+                "log_conditionals of a policy has 2 numbers, must have 3");
+  ExpectRefused([](Decision* d) { d->rewards.resize(4); },
+                "rewards has 4 numbers, must have at most");
+  ExpectRefused([](Decision* d) { d->prefix_policy.clear(); },
+                "prefix_policy has 0 numbers, must have 2");
+  ExpectRefused([](Decision* d) { d->position_logged[0] = kNan; },
+                "position_logged[0] is nan, must be finite");
+  ExpectRefused([](Decision* d) { d->pseudo_inverse_weight = kNan; },
+                "pseudo_inverse_weight");
+}
+
+TEST(RankedDecisionTest, RefusesWrongValues) {
+  EXPECT_OK(CheckRankingValue({{1, 0}, 0}));
+  EXPECT_OK(CheckRankingValue({{}, 1}));
+  EXPECT_EQ((RankingValue{{1, 0.5}, 2}).Largest(), 3.5);
+  EXPECT_THAT(CheckRankingValue({{1, -1}, 0}),
+              IsInvalidArgument(
+                  "rank_weights[1] is -1, must be finite and at least 0"));
+  EXPECT_THAT(
+      CheckRankingValue({{1}, kNan}),
+      IsInvalidArgument("whole_weight is nan, must be finite and at least 0"));
+  EXPECT_THAT(CheckRankingValue({{0, 0}, 0}),
+              IsInvalidArgument("one must be above 0"));
+  EXPECT_THAT(CheckRankingValue({std::vector<double>(101, 1), 0}),
+              IsInvalidArgument("has 101 numbers, must have at most 100"));
 }
 
 }  // namespace

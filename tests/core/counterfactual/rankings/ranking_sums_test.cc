@@ -2,22 +2,24 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/base/random.h"
 #include "core/counterfactual/rankings/behaviour_choice.h"
+#include "core/counterfactual/rankings/ranking_intervals.h"
+#include "core/counterfactual/rankings/user_tests.h"
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/rankings/toy_orders.h"
-#include "tests/core/invalid.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using namespace testing_rankings;  // NOLINT
-using ::testing::HasSubstr;
 
 using Kind = RankingEstimatorKind;
 
@@ -119,8 +121,7 @@ TEST(RankingSumsTest, ThePolicyThatLoggedEarnsWhatTheLogHas) {
     decision.log_marginals.resize(shown);
     decision.target_marginals.resize(shown);
     decision.whole_reward = random.Uniform();
-    const JudgedRanking judged = decision.Judged();
-    ASSERT_OK(sums.Add(MixedUnit(i), 1, decision.View(), {&judged, 1}));
+    ASSERT_OK(AddTo(&sums, i, 1, decision));
   }
   const Ratio logged = sums.LoggedReward();
   const double reward = EstimateRatios(sums.sums(), {&logged, 1}).value;
@@ -176,28 +177,28 @@ TEST(RankingSumsTest, EffectiveSampleSizeByHand) {
 TEST(RankingSumsTest, RefusesWhatIsOutOfRange) {
   EXPECT_THAT(RankingSums::Create(
                   {.value = {{1}, 0}, .policies = {}, .num_segments = 65}),
-              IsInvalid("num_segments is 65, must be in [1, 64]"));
+              IsInvalidArgument("num_segments is 65, must be in [1, 64]"));
   EXPECT_THAT(
       RankingSums::Create({.value = {{1}, 0}, .policies = {}, .num_groups = 1}),
-      IsInvalid(HasSubstr("num_groups is 1, must be in [2, ")));
+      IsInvalidArgument("num_groups is 1, must be in [2, "));
   RankingSums sums = MakeSums({kAllInputs}, 2);
   const World world = WorldOfFour(4, 3);
   Decision decision = world.Make({0, 1, 2, 3}, Users::kIndependent);
   const JudgedRanking judged = decision.Judged();
   EXPECT_THAT(sums.Add(1, 0, decision.View(), {&judged, 1}),
-              IsInvalid("share is 0, must be in (0, 1]"));
+              IsInvalidArgument("share is 0, must be in (0, 1]"));
   EXPECT_THAT(sums.Add(1, std::numeric_limits<double>::quiet_NaN(),
                        decision.View(), {&judged, 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument));
+              IsInvalidArgument());
   EXPECT_THAT(sums.Add(1, 1, decision.View(), {}),
-              IsInvalid(HasSubstr("number of judged policies is 0")));
+              IsInvalidArgument("number of judged policies is 0"));
   decision.segment = 2;
   EXPECT_THAT(sums.Add(1, 1, decision.View(), {&judged, 1}),
-              IsInvalid("segment is 2, must be in [0, 1]"));
+              IsInvalidArgument("segment is 2, must be in [0, 1]"));
   decision.segment = 0;
   decision.rewards[0] = 2;
   EXPECT_THAT(sums.Add(1, 1, decision.View(), {&judged, 1}),
-              StatusIs(absl::StatusCode::kInvalidArgument));
+              IsInvalidArgument());
   EXPECT_EQ(sums.num_decisions(), 0u);
   EXPECT_EQ(sums.sums().num_used_groups(), 0u);
 }
@@ -210,14 +211,9 @@ TEST(RankingSumsTest, SelfNormalisedEstimatesConverge) {
   constexpr uint64_t kDecisions = 20000;
   for (uint64_t i = 0; i < kDecisions; ++i) {
     Decision decision = world.Draw(Users::kIndependent, &random);
-    const JudgedRanking judged = decision.Judged();
-    ASSERT_OK(sums.Add(MixedUnit(i), 1, decision.View(), {&judged, 1}));
+    ASSERT_OK(AddTo(&sums, i, 1, decision));
   }
-  const double value = world.target.Mean([&](const Order& order) {
-    return RewardOf(Users::kIndependent, order, 0, 3) +
-           0.8 * RewardOf(Users::kIndependent, order, 1, 3) +
-           0.5 * RewardOf(Users::kIndependent, order, 2, 3);
-  });
+  const double value = TrueValue(world, Users::kIndependent);
   for (const Kind kind :
        {Kind::kSelfNormalisedWholeOrder, Kind::kSelfNormalisedShownPrefix,
         Kind::kSelfNormalisedRewardInteraction,
@@ -236,8 +232,7 @@ RankingSums MixedUsers(const World& world, uint64_t decisions, uint64_t seed) {
     Decision decision =
         world.Draw(i % 2 == 0 ? Users::kIndependent : Users::kShown, &random);
     decision.segment = i % 2;
-    const JudgedRanking judged = decision.Judged();
-    EXPECT_OK(sums.Add(MixedUnit(i), 1, decision.View(), {&judged, 1}));
+    EXPECT_OK(AddTo(&sums, i, 1, decision));
   }
   return sums;
 }
@@ -251,16 +246,9 @@ TEST(RankingSumsTest, TheAdaptiveEstimatorFollowsUsersBySegment) {
     EXPECT_NE(sums.ChosenFor(0, 0, fold), Kind::kShownPrefix);
     EXPECT_EQ(sums.ChosenFor(0, 1, fold), Kind::kShownPrefix);
   }
-  const double value = world.target.Mean([&](const Order& order) {
-    double sum = 0;
-    for (const Users users : {Users::kIndependent, Users::kShown}) {
-      sum +=
-          (RewardOf(users, order, 0, 3) + 0.8 * RewardOf(users, order, 1, 3) +
-           0.5 * RewardOf(users, order, 2, 3)) /
-          2;
-    }
-    return sum;
-  });
+  const double value = (TrueValue(world, Users::kIndependent) +
+                        TrueValue(world, Users::kShown)) /
+                       2;
   const RatioEstimate adaptive = EstimateOf(sums, Kind::kAdaptive);
   EXPECT_NEAR(adaptive.value, value, 3.5 * adaptive.standard_error);
   const RatioEstimate shown = EstimateOf(sums, Kind::kShownPrefix);
@@ -279,8 +267,7 @@ TEST(RankingSumsTest, AFoldIsJudgedByWhatOthersChose) {
   RandomSequence random(KeyOf(5));
   for (uint64_t i = 0; i < 2000; ++i) {
     Decision decision = world.Draw(Users::kIndependent, &random);
-    const JudgedRanking judged = decision.Judged();
-    ASSERT_OK(a.Add(MixedUnit(i), 1, decision.View(), {&judged, 1}));
+    ASSERT_OK(AddTo(&a, i, 1, decision));
     if (RankingSums::FoldOf(MixedUnit(i)) == 0) {
       // Rewards that only the whole order explains.
       const double weight = decision.target_conditionals[0] +
@@ -288,7 +275,7 @@ TEST(RankingSumsTest, AFoldIsJudgedByWhatOthersChose) {
                             decision.target_conditionals[2];
       decision.rewards.assign(3, std::exp(weight));
     }
-    ASSERT_OK(b.Add(MixedUnit(i), 1, decision.View(), {&judged, 1}));
+    ASSERT_OK(AddTo(&b, i, 1, decision));
   }
   EXPECT_EQ(a.ChosenFor(0, 0, 0), b.ChosenFor(0, 0, 0));
   EXPECT_NE(a.ChosenFor(0, 0, 1), b.ChosenFor(0, 0, 1));
@@ -326,6 +313,319 @@ TEST(BehaviourChoiceTest, WeighsBiasAgainstVariance) {
   // it: 1 off, with next to no variance.
   EXPECT_EQ(Choose({{-40, 1.1, 0}, {42, 0.9, 0}, {-40, 0.9, 0}, {42, 1.1, 0}}),
             1u);
+}
+
+using Kind = RankingEstimatorKind;
+using Of = IntervalTask::Of;
+
+const std::vector<double> kTwoRanks = {1, 0.5};
+
+double ValueOf(const Orders& orders, Users users) {
+  return orders.Mean([&](const Order& order) {
+    return kTwoRanks[0] * RewardOf(users, order, 0, 2) +
+           kTwoRanks[1] * RewardOf(users, order, 1, 2);
+  });
+}
+
+// A unit has up to three decisions, and a mood that they have in common.
+RankingSums DrawLog(const World& world, uint64_t units, uint64_t seed) {
+  auto sums = RankingSums::Create({.value = {kTwoRanks, 0},
+                                   .policies = {kAllInputs, kAllInputs},
+                                   .num_groups = 1024});
+  EXPECT_OK(sums);
+  RandomSequence random(KeyOf(seed));
+  for (uint64_t unit = 0; unit < units; ++unit) {
+    const uint64_t decisions = 1 + random.Below(3);
+    const double mood = random.Uniform() < 0.5 ? 0.4 : 1.6;
+    for (uint64_t i = 0; i < decisions; ++i) {
+      Decision decision =
+          world.Make(world.logging.Draw(&random), Users::kIndependent);
+      for (double& reward : decision.rewards) {
+        reward = random.Uniform() < reward * mood / 1.6 ? 1 : 0;
+      }
+      // The second policy is the log.
+      JudgedRanking judged[2] = {decision.Judged(), decision.Judged()};
+      judged[1].log_conditionals = decision.log_conditionals;
+      judged[1].log_marginals = decision.log_marginals;
+      EXPECT_OK(sums->Add(MixedUnit(unit), 1, decision.View(), judged));
+    }
+  }
+  return *std::move(sums);
+}
+
+// 300 logs of 150 units. An interval of 90 % misses 30 times on average, with a
+// standard deviation of 5.2; 46 is 3 of them more. Bets miss less often. Means
+// of the mood are 1 / 1.6 of the rewards.
+TEST(RankingIntervalsTest, CoverAsOftenAsTheySay) {
+  const World world = WorldOfFour(3, 2);
+  const double value = ValueOf(world.target, Users::kIndependent) / 1.6;
+  const double gain = value - ValueOf(world.logging, Users::kIndependent) / 1.6;
+  std::map<std::string, int> misses;
+  for (uint64_t log = 0; log < 300; ++log) {
+    const RankingSums sums = DrawLog(world, 150, 1000 + log);
+    for (const Kind kind :
+         {Kind::kShownPrefix, Kind::kRewardInteraction, Kind::kCascadeDr,
+          Kind::kItemPosition, Kind::kSelfNormalisedItemPosition,
+          Kind::kAdaptive}) {
+      for (const Of of : {Of::kValue, Of::kGainOverLog}) {
+        const RankingIntervalTask task = {.sums = &sums,
+                                          .estimator = kind,
+                                          .of = of,
+                                          .confidence = 0.9,
+                                          .largest_group = 9};
+        const double truth = of == Of::kValue ? value : gain;
+        for (const IntervalKind interval :
+             {IntervalKind::kStudent, IntervalKind::kEmpiricalLikelihood,
+              IntervalKind::kBetting}) {
+          const auto judged = MakeRankingInterval(task, interval);
+          if (!judged.has_value()) continue;
+          const bool missed =
+              truth < judged->interval.lower || truth > judged->interval.upper;
+          misses[RankingEstimatorKey(kind) + " " + IntervalKey(interval) +
+                 (of == Of::kValue ? "" : " gain")] += missed ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(misses.size(), 34u);  // No bets on the adaptive estimator.
+  for (const auto& [name, count] : misses) {
+    EXPECT_LE(count, 46) << name;
+    if (name.find("betting") != std::string::npos) {
+      EXPECT_LE(count, 30) << name;
+    } else {
+      // They are not simply wide.
+      EXPECT_GE(count, 12) << name;
+    }
+  }
+}
+
+TEST(RankingIntervalsTest, DifferencesArePaired) {
+  const World world = WorldOfFour(3, 2);
+  const RankingSums sums = DrawLog(world, 500, 7);
+  RankingIntervalTask task = {.sums = &sums,
+                              .estimator = Kind::kRewardInteraction,
+                              .of = Of::kGainOverPolicy,
+                              .other = 1,
+                              .largest_group = 9};
+  const auto against_policy = MakeRankingInterval(task, IntervalKind::kStudent);
+  ASSERT_TRUE(against_policy.has_value());
+  task.of = Of::kGainOverLog;
+  const auto against_log = MakeRankingInterval(task, IntervalKind::kStudent);
+  ASSERT_TRUE(against_log.has_value());
+  // The second policy is the log.
+  EXPECT_NEAR(against_policy->interval.lower, against_log->interval.lower,
+              1e-9);
+  EXPECT_NEAR(against_policy->interval.upper, against_log->interval.upper,
+              1e-9);
+  task.of = Of::kGainOverPolicy;
+  const auto bets = MakeRankingInterval(task, IntervalKind::kBetting);
+  ASSERT_TRUE(bets.has_value());
+  EXPECT_LT(bets->interval.lower, bets->interval.value);
+  EXPECT_GE(bets->interval.lower, -1.5);
+  // Of a policy with itself nothing is left.
+  task.other = 0;
+  EXPECT_NEAR(MakeRankingInterval(task, IntervalKind::kStudent)->interval.upper,
+              0, 1e-9);
+}
+
+TEST(RankingIntervalsTest, TheBestOneDependsOnHowMuchThereIs) {
+  const World world = WorldOfFour(3, 2);
+  const RankingSums many = DrawLog(world, 800, 8);
+  EXPECT_EQ(
+      BestRankingInterval(
+          {.sums = &many, .estimator = Kind::kItemPosition, .largest_group = 9})
+          ->kind,
+      IntervalKind::kEmpiricalLikelihood);
+  const RankingSums few = DrawLog(world, 20, 8);
+  EXPECT_EQ(
+      BestRankingInterval(
+          {.sums = &few, .estimator = Kind::kItemPosition, .largest_group = 9})
+          ->kind,
+      IntervalKind::kBetting);
+  EXPECT_EQ(
+      BestRankingInterval({.sums = &few, .estimator = Kind::kAdaptive})->kind,
+      IntervalKind::kStudent);
+  EXPECT_EQ(
+      BestRankingInterval({.sums = &few, .of = Of::kLogged, .largest_group = 9})
+          ->kind,
+      IntervalKind::kBetting);
+  const auto bootstrap = MakeRankingInterval(
+      {.sums = &many, .estimator = Kind::kCascadeDr}, IntervalKind::kBootstrap);
+  ASSERT_TRUE(bootstrap.has_value());
+  EXPECT_LT(bootstrap->interval.lower, bootstrap->interval.value);
+  EXPECT_GT(bootstrap->interval.upper, bootstrap->interval.value);
+}
+
+TEST(RankingIntervalsTest, WhatIsNotSupportedHasNone) {
+  auto sums = RankingSums::Create(
+      {.value = {kTwoRanks, 0}, .policies = {{}}, .num_groups = 16});
+  ASSERT_OK(sums);
+  for (const IntervalKind kind : AllIntervalKinds()) {
+    EXPECT_FALSE(MakeRankingInterval(
+                     {.sums = &*sums, .estimator = Kind::kItemPosition}, kind)
+                     .has_value());
+  }
+  EXPECT_FALSE(
+      BestRankingInterval({.sums = &*sums, .estimator = Kind::kItemPosition})
+          .has_value());
+}
+
+using Dependence = UserDependence;
+
+constexpr Dependence kAll[] = {Dependence::kBelow, Dependence::kAbove,
+                               Dependence::kUnshown};
+
+// Four of five items are logged, three shown. With all five, those that were
+// not shown would be known from those that were.
+World WorldOfFive() {
+  return World({0.3, -0.2, 0.1, 0.5, 0}, {-0.5, 0.9, 0.2, -0.1, 0.6}, 4, 3);
+}
+
+UserTestSums MakeUserSums(double mixture = 0.5) {
+  auto sums = UserTestSums::Create({.value = {{1, 1, 1}, 0},
+                                    .mixture = mixture,
+                                    .has_marginals = true,
+                                    .num_groups = 2048});
+  EXPECT_OK(sums);
+  return *std::move(sums);
+}
+
+bool Contradicts(Users users, Dependence dependence) {
+  switch (dependence) {
+    case Dependence::kBelow:
+      return users == Users::kShown || users == Users::kWhole;
+    case Dependence::kAbove:
+      return users != Users::kIndependent;
+    case Dependence::kUnshown:
+      return users == Users::kWhole;
+  }
+  return false;
+}
+
+// Every order counts as it is probable, with mean rewards, and is there so
+// often that the differences are nearly normal.
+TEST(UserTestsTest, TheDifferenceIs0UnderTheAssumptionAndNotOtherwise) {
+  const World world = WorldOfFive();
+  constexpr int kCopies = 20;
+  for (const Users users :
+       {Users::kIndependent, Users::kCascade, Users::kShown, Users::kWhole}) {
+    UserTestSums sums = MakeUserSums();
+    uint64_t unit = 0;
+    world.logging.ForEach([&](const Order& order) {
+      const Decision decision = world.Make(order, users);
+      for (int copy = 0; copy < kCopies; ++copy) {
+        ASSERT_OK(sums.Add(MixedUnit(unit++),
+                           world.logging.Probability(order) / kCopies,
+                           decision.View(), decision.Judged()));
+      }
+    });
+    for (const Dependence dependence : kAll) {
+      const DependenceTest test = sums.Test(dependence);
+      const size_t ranks = dependence == Dependence::kUnshown ? 1 : 2;
+      EXPECT_EQ(test.ranks.size(), ranks) << UserDependenceKey(dependence);
+      double largest = 0;
+      for (const RankDependence& rank : test.ranks) {
+        EXPECT_NEAR(rank.mean_weight, 1, 1e-10);
+        largest = std::max(largest, std::fabs(rank.difference));
+      }
+      if (Contradicts(users, dependence)) {
+        EXPECT_GT(largest, 1e-3) << UserDependenceKey(dependence);
+      } else {
+        EXPECT_LT(largest, 1e-10) << UserDependenceKey(dependence);
+      }
+    }
+  }
+}
+
+double PValueOf(const World& world, Users users, uint64_t decisions,
+                uint64_t seed, Dependence dependence) {
+  UserTestSums sums = MakeUserSums();
+  RandomSequence random(KeyOf(seed));
+  for (uint64_t i = 0; i < decisions; ++i) {
+    const Decision decision = world.Draw(users, &random);
+    EXPECT_OK(sums.Add(MixedUnit(i), 1, decision.View(), decision.Judged()));
+  }
+  return sums.Test(dependence).p_value;
+}
+
+// How many of `logs` logs contradict the dependence at a level.
+int NumRejected(Users users, Dependence dependence, int logs,
+                uint64_t decisions, double level) {
+  const World world = WorldOfFive();
+  int rejected = 0;
+  for (int log = 0; log < logs; ++log) {
+    const uint64_t seed = decisions + static_cast<uint64_t>(log);
+    rejected += PValueOf(world, users, decisions, seed, dependence) < level;
+  }
+  return rejected;
+}
+
+// 300 logs each. At a level of 10 %, 30 rejections on average and a standard
+// deviation of 5.2: at most 46, P < 0.002.
+TEST(UserTestsTest, RejectNoMoreOftenThanTheySay) {
+  for (const auto& [users, dependence] :
+       {std::pair(Users::kCascade, Dependence::kBelow),
+        std::pair(Users::kIndependent, Dependence::kAbove),
+        std::pair(Users::kShown, Dependence::kUnshown)}) {
+    const int rejected = NumRejected(users, dependence, 300, 400, 0.1);
+    EXPECT_LE(rejected, 46) << UserDependenceKey(dependence);
+    EXPECT_GE(rejected, 5) << UserDependenceKey(dependence);
+  }
+}
+
+TEST(UserTestsTest, SeeWhatIsThere) {
+  for (const auto& [users, dependence] :
+       {std::pair(Users::kShown, Dependence::kBelow),
+        std::pair(Users::kCascade, Dependence::kAbove),
+        std::pair(Users::kWhole, Dependence::kUnshown)}) {
+    EXPECT_GE(NumRejected(users, dependence, 10, 8000, 0.05), 8)
+        << UserDependenceKey(dependence);
+  }
+}
+
+TEST(UserTestsTest, MergingIsAddingAllToOne) {
+  const World world = WorldOfFive();
+  UserTestSums all = MakeUserSums();
+  UserTestSums parts[2] = {all, all};
+  RandomSequence random(KeyOf(6));
+  for (uint64_t i = 0; i < 500; ++i) {
+    const Decision decision = world.Draw(Users::kShown, &random);
+    ASSERT_OK(all.Add(MixedUnit(i), 1, decision.View(), decision.Judged()));
+    ASSERT_OK(
+        parts[i % 2].Add(MixedUnit(i), 1, decision.View(), decision.Judged()));
+  }
+  parts[0].Merge(parts[1]);
+  for (const Dependence dependence : kAll) {
+    EXPECT_NEAR(all.Test(dependence).p_value, parts[0].Test(dependence).p_value,
+                1e-9);
+  }
+}
+
+TEST(UserTestsTest, FewDecisionsAreNotTested) {
+  const World world = WorldOfFive();
+  UserTestSums sums = MakeUserSums();
+  EXPECT_EQ(sums.Test(Dependence::kBelow).num_skipped, 0u);
+  RandomSequence random(KeyOf(7));
+  for (uint64_t i = 0; i < 20; ++i) {
+    const Decision decision = world.Draw(Users::kShown, &random);
+    ASSERT_OK(sums.Add(MixedUnit(i), 1, decision.View(), decision.Judged()));
+  }
+  EXPECT_EQ(sums.Test(Dependence::kBelow).num_skipped, 2u);
+  EXPECT_EQ(sums.Test(Dependence::kBelow).p_value, 1);
+}
+
+TEST(UserTestsTest, RefuseWhatIsOutOfRange) {
+  EXPECT_THAT(UserTestSums::Create({.value = {{1}, 0}, .mixture = 0}),
+              IsInvalidArgument("mixture is 0, must be in (0, 1]"));
+  EXPECT_THAT(UserTestSums::Create({.value = {{1}, 0}, .num_groups = 1}),
+              IsInvalidArgument("num_groups is 1"));
+  UserTestSums sums = MakeUserSums();
+  Decision decision = WorldOfFive().Make({0, 1, 2, 3}, Users::kIndependent);
+  EXPECT_THAT(sums.Add(1, 2, decision.View(), decision.Judged()),
+              IsInvalidArgument("share is 2, must be in (0, 1]"));
+  decision.target_marginals.clear();
+  EXPECT_THAT(sums.Add(1, 1, decision.View(), decision.Judged()),
+              IsInvalidArgument("log_marginals of a policy has 0 numbers"));
 }
 
 }  // namespace

@@ -11,6 +11,9 @@
 
 namespace sortition::testing_reward_models {
 
+inline constexpr RewardModelKind kFittedKinds[] = {
+    RewardModelKind::kRidge, RewardModelKind::kTrees, RewardModelKind::kBest};
+
 // An example that owns its features.
 struct ToyExample {
   std::vector<float> features;

@@ -1,25 +1,23 @@
 #include "core/features/drift/drift.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
-#include "google/protobuf/text_format.h"
-#include "tests/core/invalid.h"
+#include "core/features/drift/value_sketch.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/parse_text.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using sortition::v1::Columns;
-using ::testing::HasSubstr;
-
-template <typename Message>
-Message Parse(const std::string& text) {
-  Message message;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
-  return message;
-}
+using ::testing::Pair;
 
 // The definition once more, in another form: o ln(o/e) + e ln(e/o).
 double SlowIndex(const std::vector<double>& training,
@@ -48,11 +46,11 @@ TEST(StabilityIndexTest, IsZeroForTheSameSharesAndElseAsDefined) {
 class DriftCountsTest : public testing::Test {
  protected:
   DriftCountsTest()
-      : schema_(*Schema::Create(Parse<model::v1::Schema>(
+      : schema_(*Schema::Create(ParseText<model::v1::Schema>(
             "column { name: 'price' type: NUMBER } "
             "column { name: 'color' type: CATEGORY } "
             "column { name: 'question' type: TEXT scope: QUERY }"))) {
-    learned_ = Parse<model::v1::LearnedFeatures>(
+    learned_ = ParseText<model::v1::LearnedFeatures>(
         "column { name: 'price' count: 10 missing: 2 edges: [1, 2] "
         "         bin_counts: [4, 3, 3] } "
         "column { name: 'color' count: 6 categories: ['red', 'blue'] "
@@ -64,7 +62,7 @@ class DriftCountsTest : public testing::Test {
   // Two candidates with the features 0.5 and `second`.
   void Serve(const std::string& prices, const std::string& question,
              float second, bool sparse, DriftCounts* counts) {
-    const Columns columns = Parse<Columns>(
+    const Columns columns = ParseText<Columns>(
         "num_candidates: 2 candidate { name: 'price' numbers { values: [" +
         prices +
         "] } } candidate { name: 'color' missing: 1 categories { "
@@ -96,8 +94,7 @@ class DriftCountsTest : public testing::Test {
 
 TEST_F(DriftCountsTest, CountsInTheBinsOfTraining) {
   for (const bool sparse : {false, true}) {
-    ASSERT_OK_AND_ASSIGN(DriftCounts counts,
-                         DriftCounts::Create(schema_, learned_));
+    ASSERT_OK_AND_ASSIGN(auto counts, DriftCounts::Create(schema_, learned_));
     EXPECT_TRUE(counts.TopMovers(9).empty());
     Serve("1, nan", "short", 0, sparse, &counts);
     Serve("0, 2.5", "long question", 3, sparse, &counts);
@@ -114,10 +111,9 @@ TEST_F(DriftCountsTest, CountsInTheBinsOfTraining) {
 }
 
 TEST_F(DriftCountsTest, OrdersTheMoversAndMergesThreads) {
-  ASSERT_OK_AND_ASSIGN(DriftCounts whole,
-                       DriftCounts::Create(schema_, learned_));
-  ASSERT_OK_AND_ASSIGN(DriftCounts a, DriftCounts::Create(schema_, learned_));
-  ASSERT_OK_AND_ASSIGN(DriftCounts b, DriftCounts::Create(schema_, learned_));
+  ASSERT_OK_AND_ASSIGN(auto whole, DriftCounts::Create(schema_, learned_));
+  ASSERT_OK_AND_ASSIGN(auto a, DriftCounts::Create(schema_, learned_));
+  ASSERT_OK_AND_ASSIGN(auto b, DriftCounts::Create(schema_, learned_));
   Serve("1, 0", "x", 1, false, &a);
   Serve("5, 5", "xxxxxxx", 0, false, &b);
   Serve("1, 0", "x", 1, false, &whole);
@@ -143,8 +139,7 @@ TEST_F(DriftCountsTest, ASampleStandsForAllValues) {
   learned_.mutable_column(0)->set_bin_counts(0, 2);
   learned_.mutable_column(0)->set_bin_counts(1, 2);
   learned_.mutable_column(0)->set_bin_counts(2, 1);
-  ASSERT_OK_AND_ASSIGN(DriftCounts counts,
-                       DriftCounts::Create(schema_, learned_));
+  ASSERT_OK_AND_ASSIGN(auto counts, DriftCounts::Create(schema_, learned_));
   Serve("1, nan", "x", 0, false, &counts);
   EXPECT_NEAR(Of(counts, "price"), SlowIndex({2, 2, 1, 2}, {0, 1, 0, 1}),
               1e-13);
@@ -154,15 +149,95 @@ TEST_F(DriftCountsTest, RefusesStatisticsThatCannotBe) {
   model::v1::LearnedFeatures bad = learned_;
   bad.mutable_column(0)->set_edges(0, 2);
   EXPECT_THAT(DriftCounts::Create(schema_, bad),
-              IsInvalid(HasSubstr("'price': edges[1] is 2, must be")));
+              IsInvalidArgument("'price': edges[1] is 2, must be"));
   bad = learned_;
   bad.mutable_feature(0)->add_bin_counts(1);
   EXPECT_THAT(DriftCounts::Create(schema_, bad),
-              IsInvalid(HasSubstr("'f': has 3 counts, must have 2")));
+              IsInvalidArgument("'f': has 3 counts, must have 2"));
   bad = learned_;
   bad.mutable_column()->RemoveLast();
   EXPECT_THAT(DriftCounts::Create(schema_, bad),
-              IsInvalid(HasSubstr("2 columns, must have 3")));
+              IsInvalidArgument("2 columns, must have 3"));
+}
+
+TEST(RunningMomentsTest, AgreesWithTwoPasses) {
+  RandomSequence random(SeedKey(3));
+  std::vector<double> values(1000);
+  RunningMoments moments;
+  for (double& value : values) {
+    value = 1e6 + random.Normal();
+    moments.Add(value);
+  }
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / 1000;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  EXPECT_NEAR(moments.mean(), mean, 1e-8);
+  EXPECT_NEAR(moments.variance(), squares / 1000, 1e-8);
+  EXPECT_NEAR(moments.Scale(), std::sqrt(squares / 1000), 1e-8);
+}
+
+TEST(RunningMomentsTest, ConstantsHaveScaleOne) {
+  RunningMoments moments;
+  EXPECT_EQ(moments.Scale(), 1);
+  moments.Add(7);
+  moments.Add(7);
+  EXPECT_EQ(moments.Scale(), 1);
+}
+
+TEST(QuantileEdgesTest, CutsIntoEqualParts) {
+  std::vector<double> values(100);
+  std::iota(values.begin(), values.end(), 0.0);
+  std::reverse(values.begin(), values.end());
+  EXPECT_THAT(QuantileEdges(values, 4), ElementsAre(25, 50, 75));
+}
+
+TEST(QuantileEdgesTest, GivesFewValuesBinsOfTheirOwn) {
+  EXPECT_THAT(QuantileEdges({0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 10),
+              ElementsAre(1));
+  EXPECT_THAT(QuantileEdges({2, 1, 3}, 3), ElementsAre(2, 3));
+  EXPECT_THAT(QuantileEdges({5, 5}, 3), IsEmpty());
+  EXPECT_THAT(QuantileEdges({}, 3), IsEmpty());
+}
+
+TEST(QuantileEdgesTest, MergesEdgesThatTie) {
+  // Half the values are the least one, so that the first edges are none.
+  std::vector<double> values(50, 0.0);
+  for (int i = 1; i <= 50; ++i) values.push_back(i);
+  EXPECT_THAT(QuantileEdges(values, 4), ElementsAre(1, 26));
+}
+
+TEST(ValueSampleTest, IsUniformBeyondItsSize) {
+  // Of 4 · 65536 numbers each is kept with probability 1/4; of the first half
+  // therefore 32768 on average, deviation sqrt(65536 · 1/2 · 1/2) = 128 at the
+  // most. Five deviations: 6e-7.
+  ValueSample sample;
+  for (size_t i = 0; i < 4 * ValueSample::kMost; ++i) {
+    sample.Add(static_cast<double>(i));
+  }
+  ASSERT_EQ(sample.values().size(), ValueSample::kMost);
+  const auto first_half = static_cast<double>(std::count_if(
+      sample.values().begin(), sample.values().end(),
+      [](double value) { return value < 2.0 * ValueSample::kMost; }));
+  EXPECT_NEAR(first_half, ValueSample::kMost / 2.0, 5 * 128.0);
+}
+
+TEST(CategorySketchTest, ListsTheMostFrequent) {
+  CategorySketch sketch;
+  for (const char* const value : {"b", "a", "b", "c", "a", "d"}) {
+    sketch.Add(value);
+  }
+  sketch.AddMissing();
+  EXPECT_THAT(sketch.MostFrequent(3, 1),
+              ElementsAre(Pair("a", 2), Pair("b", 2), Pair("c", 1)));
+  EXPECT_THAT(sketch.MostFrequent(3, 2),
+              ElementsAre(Pair("a", 2), Pair("b", 2)));
+  for (int i = 0; i < 100; ++i) sketch.Add(std::to_string(i));
+  const model::v1::ValueStatistics statistics = sketch.Finish("color");
+  EXPECT_EQ(statistics.count(), 106u);
+  EXPECT_EQ(statistics.missing(), 1u);
+  EXPECT_EQ(statistics.categories_size(), 50);
+  // a and b twice, 48 others once.
+  EXPECT_EQ(statistics.other_categories(), 106u - 4 - 48);
 }
 
 }  // namespace

@@ -1,21 +1,18 @@
 #pragma once
 // Columns as a schema wants them, and all the ways to be wrong.
 #include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
-#include "core/base/check.h"
 #include "core/features/schema/schema.h"
-#include "google/protobuf/text_format.h"
 #include "sortition/model/v1/features.pb.h"
 #include "sortition/v1/columns.pb.h"
+#include "tests/testing/parse_text.h"
 
 namespace sortition {
 
 inline model::v1::Schema GoodSchemaMessage() {
-  model::v1::Schema declared;
-  CHECK(google::protobuf::TextFormat::ParseFromString(
+  return ParseText<model::v1::Schema>(
       "column { name: 'price' type: NUMBER }"
       "column { name: 'color' type: CATEGORY }"
       "column { name: 'tags' type: CATEGORY_SET }"
@@ -24,17 +21,14 @@ inline model::v1::Schema GoodSchemaMessage() {
       "column { name: 'question' type: TEXT scope: QUERY }"
       "column { name: 'age' type: NUMBER scope: QUERY number: 30 }"
       "column { name: 'city' type: CATEGORY scope: QUERY text: 'Rome' }"
-      "column { name: 'spare' type: NUMBER missing: true }",
-      &declared));
-  return declared;
+      "column { name: 'spare' type: NUMBER missing: true }");
 }
 
 inline Schema GoodSchema() { return *Schema::Create(GoodSchemaMessage()); }
 
 // A good request of two candidates.
 inline v1::Columns GoodColumns() {
-  v1::Columns columns;
-  CHECK(google::protobuf::TextFormat::ParseFromString(
+  return ParseText<v1::Columns>(
       "num_candidates: 2 "
       "candidate { name: 'price' numbers { values: [1.5, nan] } }"
       "candidate { name: 'color' missing: 1 "
@@ -44,9 +38,7 @@ inline v1::Columns GoodColumns() {
       "candidate { name: 'title' texts { values: ['Hello', ''] } }"
       "candidate { name: 'place' missing: 0 "
       "            vectors { size: 2 values: [0, 0, 3, 4] } }"
-      "query { name: 'question' texts { values: 'Who?' } }",
-      &columns));
-  return columns;
+      "query { name: 'question' texts { values: 'Who?' } }");
 }
 
 inline v1::Column* FindColumn(v1::Columns* columns, const std::string& name) {
@@ -62,22 +54,28 @@ struct BadColumns {
 };
 
 inline std::vector<BadColumns> AllBadColumns() {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto at = [](const char* name, const auto& change) {
     return [=](v1::Columns* columns) { change(FindColumn(columns, name)); };
   };
+  // Gives a column these values and missing rows in place of its own.
+  const auto with = [&](const char* name, const std::string& text) {
+    return at(name, [=](v1::Column* column) {
+      *column = ParseText<v1::Column>(text);
+      column->set_name(name);
+    });
+  };
+  using C = v1::Column*;
   return {
       {"columns.num_candidates is 0, must be in [1, 1000000]",
        [](v1::Columns* c) { c->set_num_candidates(0); }},
       {"columns.num_candidates is 1000001, must be in [1, 1000000]",
        [](v1::Columns* c) { c->set_num_candidates(1000001); }},
       {"columns.candidate[0] is 'cost', must be one of the schema's columns",
-       at("price", [](v1::Column* c) { c->set_name("cost"); })},
+       at("price", [](C c) { c->set_name("cost"); })},
       {"columns.candidate[0] is 'Price', must be one of",
-       at("price", [](v1::Column* c) { c->set_name("Price"); })},
+       at("price", [](C c) { c->set_name("Price"); })},
       {"columns.candidate[0] is '', must be one of",
-       at("price", [](v1::Column* c) { c->clear_name(); })},
+       at("price", [](C c) { c->clear_name(); })},
       {"columns.query[0] is 'questions', must be one of",
        [](v1::Columns* c) { c->mutable_query(0)->set_name("questions"); }},
       {"column 'price' is absent, must be a NUMBER of the candidates",
@@ -93,135 +91,83 @@ inline std::vector<BadColumns> AllBadColumns() {
       {"column 'price' stands among those of the query, must stand",
        [](v1::Columns* c) { *c->add_query() = c->candidate(0); }},
       {"column 'price': has no values, must have those of a NUMBER",
-       at("price", [](v1::Column* c) { c->clear_numbers(); })},
+       with("price", "")},
       {"column 'price': is a TEXT, must be a NUMBER",
-       at("price", [](v1::Column* c) { c->mutable_texts()->add_values("1"); })},
+       with("price", "texts { values: '1' }")},
       {"column 'color': is a NUMBER, must be a CATEGORY",
-       at("color", [](v1::Column* c) { c->mutable_numbers()->add_values(1); })},
+       with("color", "missing: 1 numbers { values: 1 }")},
       {"column 'title': is a CATEGORY, must be a TEXT",
-       at("title",
-          [](v1::Column* c) { c->mutable_categories()->add_values("a"); })},
+       with("title", "categories { values: 'a' }")},
       {"column 'tags': is a CATEGORY, must be a CATEGORY_SET",
-       at("tags",
-          [](v1::Column* c) { c->mutable_categories()->add_values("a"); })},
+       with("tags", "categories { values: 'a' }")},
       {"column 'place': is a NUMBER, must be a VECTOR",
-       at("place", [](v1::Column* c) { c->mutable_numbers()->add_values(1); })},
+       with("place", "missing: 0 numbers { values: 1 }")},
       {"column 'price': has 1 values, must have 2, one per row",
-       at("price",
-          [](v1::Column* c) {
-            c->mutable_numbers()->mutable_values()->RemoveLast();
-          })},
+       with("price", "numbers { values: 1.5 }")},
       {"column 'price': has 3 values, must have 2",
-       at("price", [](v1::Column* c) { c->mutable_numbers()->add_values(1); })},
+       with("price", "numbers { values: [1.5, nan, 1] }")},
       {"column 'color': has 3 values, must have 2",
-       at("color",
-          [](v1::Column* c) { c->mutable_categories()->add_values("x"); })},
+       with("color", "missing: 1 categories { values: ['red', '', 'x'] }")},
       {"column 'title': has 3 values, must have 2",
-       at("title", [](v1::Column* c) { c->mutable_texts()->add_values("x"); })},
+       with("title", "texts { values: ['Hello', '', 'x'] }")},
       {"column 'question': has 2 values, must have 1",
-       at("question",
-          [](v1::Column* c) { c->mutable_texts()->add_values("x"); })},
+       with("question", "texts { values: ['Who?', 'x'] }")},
       {"column 'price': values[0] is inf, must be finite, or NaN for missing",
-       at("price",
-          [](v1::Column* c) {
-            c->mutable_numbers()->set_values(0, kInfinity);
-          })},
+       with("price", "numbers { values: [inf, nan] }")},
       {"column 'price': values[1] is -inf, must be finite",
-       at("price",
-          [](v1::Column* c) {
-            c->mutable_numbers()->set_values(1, -kInfinity);
-          })},
+       with("price", "numbers { values: [1.5, -inf] }")},
       {"column 'price': missing[0] is 2, must be below 2, the number of rows",
-       at("price", [](v1::Column* c) { c->add_missing(2); })},
+       at("price", [](C c) { c->add_missing(2); })},
       {"column 'price': missing[1] is 0, must be above 1, the entry before",
-       at("price",
-          [](v1::Column* c) {
-            c->add_missing(1);
-            c->add_missing(0);
-          })},
+       with("price", "missing: [1, 0] numbers { values: [1.5, nan] }")},
       {"column 'price': missing[1] is 1, must be above 1",
-       at("price",
-          [](v1::Column* c) {
-            c->add_missing(1);
-            c->add_missing(1);
-          })},
+       with("price", "missing: [1, 1] numbers { values: [1.5, nan] }")},
       {"column 'color': values[0] is empty, must be a category or listed as",
-       at("color",
-          [](v1::Column* c) { c->mutable_categories()->set_values(0, ""); })},
+       with("color", "missing: 1 categories { values: ['', ''] }")},
       {"column 'color': values[1] is empty, must be a category or listed as",
-       at("color", [](v1::Column* c) { c->clear_missing(); })},
+       at("color", [](C c) { c->clear_missing(); })},
       {"column 'color': values[0] has 257 bytes, must have at most 256",
-       at("color",
-          [](v1::Column* c) {
-            c->mutable_categories()->set_values(0, std::string(257, 'x'));
-          })},
+       with("color", "missing: 1 categories { values: ['" +
+                         std::string(257, 'x') + "', ''] }")},
       {"column 'color': values[0] has the byte 0xff at 1, must be UTF-8",
        at("color",
-          [](v1::Column* c) {
-            c->mutable_categories()->set_values(0, "a\xff");
-          })},
+          [](C c) { c->mutable_categories()->set_values(0, "a\xff"); })},
       {"column 'tags': has 2 offsets, must have 3, one more than rows",
-       at("tags",
-          [](v1::Column* c) {
-            c->mutable_category_sets()->mutable_offsets()->RemoveLast();
-          })},
+       with("tags", "category_sets { offsets: [0, 2] values: ['a', 'b'] }")},
       {"column 'tags': offsets[0] is 1, must be 0",
-       at("tags",
-          [](v1::Column* c) {
-            c->mutable_category_sets()->set_offsets(0, 1);
-          })},
+       with("tags", "category_sets { offsets: [1, 2, 2] values: ['a', 'b'] }")},
       {"column 'tags': offsets[2] is 1, must be in [2, 2]",
-       at("tags",
-          [](v1::Column* c) {
-            c->mutable_category_sets()->set_offsets(2, 1);
-          })},
+       with("tags", "category_sets { offsets: [0, 2, 1] values: ['a', 'b'] }")},
       {"column 'tags': offsets[1] is 3, must be in [0, 2]",
-       at("tags",
-          [](v1::Column* c) {
-            c->mutable_category_sets()->set_offsets(1, 3);
-          })},
+       with("tags", "category_sets { offsets: [0, 3, 2] values: ['a', 'b'] }")},
       {"column 'tags': offsets[2] is 2, must be 3, the number of values",
-       at("tags",
-          [](v1::Column* c) { c->mutable_category_sets()->add_values("c"); })},
+       at("tags", [](C c) { c->mutable_category_sets()->add_values("c"); })},
       {"column 'tags': the set of row 0 has 'a' twice, must have it once",
-       at("tags",
-          [](v1::Column* c) {
-            c->mutable_category_sets()->set_values(1, "a");
-          })},
+       with("tags", "category_sets { offsets: [0, 2, 2] values: ['a', 'a'] }")},
       {"column 'tags': values[1] is empty, must be a category",
-       at("tags",
-          [](v1::Column* c) {
-            c->mutable_category_sets()->set_values(1, "");
-          })},
+       with("tags", "category_sets { offsets: [0, 2, 2] values: ['a', ''] }")},
       {"column 'tags': the set of row 0 has 1001 values, must have at most "
        "1000",
        at("tags",
-          [](v1::Column* c) {
+          [](C c) {
             auto* const sets = c->mutable_category_sets();
             for (int i = 2; i < 1001; ++i) sets->add_values(std::to_string(i));
             sets->set_offsets(1, 1001);
             sets->set_offsets(2, 1001);
           })},
       {"column 'title': values[0] has 65537 bytes, must have at most 65536",
-       at("title",
-          [](v1::Column* c) {
-            c->mutable_texts()->set_values(0, std::string(65537, 'x'));
-          })},
+       with("title",
+            "texts { values: ['" + std::string(65537, 'x') + "', ''] }")},
       {"column 'title': values[1] has the byte 0xc3 at 3, must be UTF-8",
-       at("title",
-          [](v1::Column* c) { c->mutable_texts()->set_values(1, "caf\xc3"); })},
+       at("title", [](C c) { c->mutable_texts()->set_values(1, "caf\xc3"); })},
       {"column 'question': values[0] has the byte 0x80 at 0, must be UTF-8",
-       at("question",
-          [](v1::Column* c) { c->mutable_texts()->set_values(0, "\x80"); })},
+       at("question", [](C c) { c->mutable_texts()->set_values(0, "\x80"); })},
       {"column 'place': size is 3, must be 2, as in the schema",
-       at("place", [](v1::Column* c) { c->mutable_vectors()->set_size(3); })},
+       at("place", [](C c) { c->mutable_vectors()->set_size(3); })},
       {"column 'place': has 5 values, must have 4, 2 per row",
-       at("place", [](v1::Column* c) { c->mutable_vectors()->add_values(1); })},
+       at("place", [](C c) { c->mutable_vectors()->add_values(1); })},
       {"column 'place': values[3] (row 1) is nan, must be finite",
-       at("place",
-          [](v1::Column* c) {
-            c->mutable_vectors()->set_values(3, static_cast<float>(kNan));
-          })},
+       with("place", "missing: 0 vectors { size: 2 values: [0, 0, 3, nan] }")},
   };
 }
 

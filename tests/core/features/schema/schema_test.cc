@@ -4,26 +4,23 @@
 #include <string>
 #include <vector>
 
-#include "google/protobuf/text_format.h"
-#include "tests/core/invalid.h"
+#include "core/features/schema/bound_columns.h"
+#include "core/features/schema/utf8.h"
+#include "gtest/gtest.h"
+#include "tests/core/features/schema/bad_columns.h"
+#include "tests/testing/parse_text.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
-model::v1::Schema Parse(const std::string& text) {
-  model::v1::Schema schema;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &schema));
-  return schema;
-}
+using sortition::v1::Columns;
 
 TEST(SchemaTest, FindsColumnsByName) {
-  ASSERT_OK_AND_ASSIGN(
-      const Schema schema,
-      Schema::Create(Parse("column { name: 'price' type: NUMBER }"
+  ASSERT_OK_AND_ASSIGN(const Schema schema,
+                       Schema::Create(ParseText<model::v1::Schema>(
+                           "column { name: 'price' type: NUMBER }"
                            "column { name: 'question' type: TEXT scope: QUERY }"
                            "column { name: 'v' type: VECTOR size: 3 }")));
   EXPECT_EQ(schema.size(), 3u);
@@ -37,7 +34,7 @@ TEST(SchemaTest, HashIgnoresTheOrderAndNothingElse) {
   const std::string a = "column { name: 'a' type: NUMBER }";
   const std::string b = "column { name: 'b' type: CATEGORY scope: QUERY }";
   const auto hash = [](const std::string& text) {
-    const auto schema = Schema::Create(Parse(text));
+    const auto schema = Schema::Create(ParseText<model::v1::Schema>(text));
     EXPECT_OK(schema);
     return schema.ok() ? schema->hash() : "";
   };
@@ -97,10 +94,137 @@ TEST(SchemaTest, RefusesDeclarationsWithoutMeaning) {
        "column 'a': scope is 7, must be CANDIDATE or QUERY"},
   };
   for (const Case& each : cases) {
-    EXPECT_THAT(Schema::Create(Parse(each.text)),
-                IsInvalid(HasSubstr(each.error)))
+    EXPECT_THAT(Schema::Create(ParseText<model::v1::Schema>(each.text)),
+                IsInvalidArgument(each.error))
         << each.text;
   }
+}
+
+TEST(BoundColumnsTest, GivesTheValuesInTheOrderOfTheSchema) {
+  const Schema schema = GoodSchema();
+  Columns columns = GoodColumns();
+  columns.mutable_candidate()->SwapElements(0, 4);  // The order is free.
+  BoundColumns bound;
+  ASSERT_OK(bound.Bind(schema, columns));
+  EXPECT_EQ(bound.num_candidates(), 2u);
+  EXPECT_EQ(bound.column(0).Number(0), 1.5);
+  EXPECT_TRUE(bound.column(0).Missing(1));  // NaN.
+  EXPECT_EQ(bound.column(1).Text(0), "red");
+  EXPECT_TRUE(bound.column(1).Missing(1));
+  ASSERT_EQ(bound.column(2).Set(0).size(), 2u);
+  EXPECT_EQ(*bound.column(2).Set(0)[1], "b");
+  EXPECT_TRUE(bound.column(2).Set(1).empty());
+  EXPECT_EQ(bound.column(3).Text(0), "Hello");
+  EXPECT_FALSE(bound.column(3).Missing(1));  // An empty text is a text.
+  EXPECT_TRUE(bound.column(4).Missing(0));
+  EXPECT_EQ(bound.column(4).Vector(1)[1], 4);
+  EXPECT_EQ(bound.column(5).Text(1), "Who?");  // Any row of a query column.
+}
+
+TEST(BoundColumnsTest, AbsentColumnsHaveTheirDefault) {
+  const Schema schema = GoodSchema();
+  const Columns columns = GoodColumns();
+  BoundColumns bound;
+  ASSERT_OK(bound.Bind(schema, columns));
+  EXPECT_EQ(bound.column(6).Number(1), 30);
+  EXPECT_EQ(bound.column(7).Text(0), "Rome");
+  EXPECT_TRUE(bound.column(8).Missing(0));
+  EXPECT_TRUE(bound.column(8).Missing(1));
+}
+
+TEST(BoundColumnsTest, ForgetsTheRequestBefore) {
+  const Schema schema = GoodSchema();
+  Columns columns = GoodColumns();
+  BoundColumns bound;
+  ASSERT_OK(bound.Bind(schema, columns));
+  FindColumn(&columns, "color")->clear_missing();
+  FindColumn(&columns, "color")->mutable_categories()->set_values(1, "blue");
+  ASSERT_OK(bound.Bind(schema, columns));
+  EXPECT_EQ(bound.column(1).Text(1), "blue");
+}
+
+TEST(BoundColumnsTest, RefusesEveryBadColumnByNameValueAndRule) {
+  const Schema schema = GoodSchema();
+  const std::vector<BadColumns> cases = AllBadColumns();
+  EXPECT_GE(cases.size(), 35u);
+  for (const BadColumns& each : cases) {
+    Columns columns = GoodColumns();
+    each.damage(&columns);
+    BoundColumns bound;
+    EXPECT_THAT(bound.Bind(schema, columns), IsInvalidArgument(each.error));
+  }
+}
+
+TEST(BoundColumnsTest, TakesWhatIsAtTheLimits) {
+  const Schema schema = GoodSchema();
+  Columns columns = GoodColumns();
+  FindColumn(&columns, "color")
+      ->mutable_categories()
+      ->set_values(0, std::string(256, 'x'));
+  FindColumn(&columns, "title")
+      ->mutable_texts()
+      ->set_values(0, std::string(65536, 'x'));
+  BoundColumns bound;
+  EXPECT_OK(bound.Bind(schema, columns));
+}
+
+constexpr size_t kNone = absl::string_view::npos;
+
+// The definition, by code points: decodes, and asks for the shortest form.
+bool DecodesTo(const std::string& bytes) {
+  size_t i = 0;
+  while (i < bytes.size()) {
+    const auto byte = [&](size_t k) -> uint32_t {
+      return i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0;
+    };
+    size_t size = 0;
+    uint32_t code = 0;
+    if (byte(0) < 0x80) {
+      size = 1, code = byte(0);
+    } else if ((byte(0) & 0xe0) == 0xc0) {
+      size = 2, code = byte(0) & 0x1f;
+    } else if ((byte(0) & 0xf0) == 0xe0) {
+      size = 3, code = byte(0) & 0x0f;
+    } else if ((byte(0) & 0xf8) == 0xf0) {
+      size = 4, code = byte(0) & 0x07;
+    } else {
+      return false;
+    }
+    for (size_t k = 1; k < size; ++k) {
+      if ((byte(k) & 0xc0) != 0x80) return false;
+      code = code << 6 | (byte(k) & 0x3f);
+    }
+    const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (code < least[size] || code > 0x10ffff) return false;
+    if (code >= 0xd800 && code < 0xe000) return false;
+    i += size;
+  }
+  return true;
+}
+
+TEST(Utf8Test, AgreesWithTheDefinitionOnAllPairsOfBytesInContexts) {
+  for (const std::string& before : {std::string(), std::string("seven b"),
+                                    std::string("\xe2"), std::string("\xf0")}) {
+    for (const std::string& after :
+         {std::string(), std::string("\x80"), std::string("\x80\x80"),
+          std::string("12345678")}) {
+      for (int a = 0; a < 256; ++a) {
+        for (int b = 0; b < 256; ++b) {
+          const std::string bytes =
+              before + static_cast<char>(a) + static_cast<char>(b) + after;
+          EXPECT_EQ(FindNotUtf8(bytes) == kNone, DecodesTo(bytes))
+              << a << " " << b << " " << before.size() << " " << after.size();
+        }
+      }
+    }
+  }
+}
+
+TEST(Utf8Test, FindsThePlaceOfTheFirstBadByte) {
+  EXPECT_EQ(FindNotUtf8(""), kNone);
+  EXPECT_EQ(FindNotUtf8("0123456789ab\xff"), 12u);
+  EXPECT_EQ(FindNotUtf8("\xc3\xa9t\xc3"), 3u);
+  EXPECT_EQ(FindNotUtf8("\xed\xa0\x80"), 0u);  // A surrogate.
 }
 
 }  // namespace

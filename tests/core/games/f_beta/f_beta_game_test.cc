@@ -1,15 +1,21 @@
 #include "core/games/f_beta/f_beta_game.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "Eigen/Core"
+#include "bench/reference/matrix_game.h"
 #include "core/base/random.h"
 #include "core/games/f_beta/f_beta_certificate.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/core/games/f_beta/f_beta_games.h"
+#include "tests/testing/allocation_counter.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -19,6 +25,77 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pointwise;
+
+// F-beta games for tests: random games, small games as matrices, and properties
+// of every solution.
+
+// Expects a distribution over sizes, and marginals that sets of each size can
+// have.
+void ExpectFeasible(const std::vector<SizedSetMarginals>& strategy, size_t n) {
+  double total = 0;
+  int64_t previous = -1;
+  for (const SizedSetMarginals& sets : strategy) {
+    EXPECT_GT(sets.size, previous);
+    previous = sets.size;
+    EXPECT_GT(sets.probability, 0);
+    total += sets.probability;
+    ASSERT_EQ(sets.inclusion_probabilities.size(), sets.size == 0 ? 0 : n);
+    double sum = 0;
+    for (const double p : sets.inclusion_probabilities) {
+      EXPECT_GE(p, 0);
+      EXPECT_LE(p, 1);
+      sum += p;
+    }
+    EXPECT_NEAR(sum, sets.size, 1e-12 * static_cast<double>(n + 1));
+  }
+  EXPECT_NEAR(total, 1, 1e-12);
+}
+
+// Expects the strategies to prove the value that the solver claims, up to
+// `rounding` of the sums.
+void ExpectCertified(const std::vector<double>& psi, double beta,
+                     const FBetaEquilibrium& game, double rounding = 1e-13) {
+  ExpectFeasible(game.predictor, psi.size());
+  ExpectFeasible(game.adversary, psi.size());
+  EXPECT_GE(FBetaLowerBound(psi, beta, game.predictor), game.lo - rounding);
+  EXPECT_LE(FBetaUpperBound(psi, beta, game.adversary), game.hi + rounding);
+}
+
+// Payoffs of all 2^n sets against all.
+Eigen::MatrixXd FullMatrix(const std::vector<double>& psi, double beta) {
+  const int size = 1 << psi.size();
+  Eigen::MatrixXd payoffs(size, size);
+  for (unsigned a = 0; a < static_cast<unsigned>(size); ++a) {
+    for (unsigned y = 0; y < static_cast<unsigned>(size); ++y) {
+      const double score =
+          (a | y) == 0
+              ? 1
+              : (1 + beta * beta) * std::popcount(a & y) /
+                    (std::popcount(a) + beta * beta * std::popcount(y));
+      double potential = 0;
+      for (size_t i = 0; i < psi.size(); ++i) {
+        if ((y >> i & 1) != 0) potential += psi[i];
+      }
+      payoffs(a, y) = score - potential;
+    }
+  }
+  return payoffs;
+}
+
+// Potentials of a family with all kinds of equilibria; every third game has
+// ties, every seventh extreme values.
+std::vector<double> RandomPotentials(RandomSequence& random, int n, int game) {
+  const double scale = std::ldexp(0.5, game % 4);
+  const double shift = game / 4 % 3 - 1;
+  const double positives = std::max(1.0, n / 5.0);
+  std::vector<double> psi(n);
+  for (double& potential : psi) {
+    potential = (scale * random.Normal() + shift) / positives;
+    if (game % 3 == 0) potential = std::round(potential * 4) / 4;
+    if (game % 7 == 0 && random.Below(4) == 0) potential *= 1e6;
+  }
+  return psi;
+}
 
 FBetaEquilibrium Solve(const std::vector<double>& psi, double beta = 1,
                        double tolerance = 1e-9) {
@@ -289,6 +366,219 @@ TEST(FBetaGameTest, WithoutItemsNothingIsRight) {
   EXPECT_EQ(game.lo, 1);
   EXPECT_EQ(game.hi, 1);
   EXPECT_EQ(ProbabilityOf(game.predictor, 0), 1);
+}
+
+// The bounds that the linear program's strategies prove. Clp misses the value
+// by 1e-6 if all payoffs of a row are within 1e-6 of each other (β = 1e-3).
+struct Bracket {
+  double lo = 0;
+  double hi = 0;
+};
+
+Bracket SolveFullGame(const std::vector<double>& psi, double beta) {
+  const Eigen::MatrixXd payoffs = FullMatrix(psi, beta);
+  const auto full = SolveMatrixGame(payoffs);
+  EXPECT_TRUE(full.ok()) << full.status();
+  if (!full.ok()) return {};
+  return {(full->row_strategy.transpose() * payoffs).minCoeff(),
+          (payoffs * full->column_strategy).maxCoeff()};
+}
+
+// 1,000 games in all. Brute force solves a matrix of 2^n x 2^n.
+class FBetaBruteForceTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(FBetaBruteForceTest, ValueIsThatOfTheFullGame) {
+  constexpr double kBetas[] = {0.5, 1, 2, 1, 2, 0.5, 1e-3, 1, 1e3, 0.5};
+  const int n = GetParam();
+  const int num_games = n <= 3 ? 200 : n == 4 ? 160 : n == 5 ? 140 : 100;
+  RandomSequence random(HashBytes("brute force"), n);
+  FBetaSolver solver;
+  FBetaEquilibrium game;
+  for (int k = 0; k < num_games; ++k) {
+    const std::vector<double> psi = RandomPotentials(random, n, k);
+    const double beta = kBetas[k % 10];
+    // The linear program is not accurate for potentials beyond ±3. Cutting one
+    // adds the amount cut to the value: the adversary plays such items always
+    // or never.
+    std::vector<double> cut = psi;
+    double lost = 0;
+    double largest = 0;
+    for (double& potential : cut) {
+      largest = std::max(largest, std::abs(potential));
+      lost += std::max(potential - 3, 0.0);
+      potential = std::clamp(potential, -3.0, 3.0);
+    }
+    ASSERT_OK(
+        solver.Solve(psi, {.beta = beta, .tolerance = 1e-9}, nullptr, &game));
+    EXPECT_EQ(game.termination, FBetaTermination::kConverged);
+    const double rounding = 1e-13 + 2e-15 * largest;
+    EXPECT_LE(game.hi - game.lo, 1e-9 + rounding);
+    ExpectCertified(psi, beta, game, rounding);
+    const Bracket full = SolveFullGame(cut, beta);
+    EXPECT_LE(full.lo, game.hi + lost + 1e-12 + rounding);
+    EXPECT_GE(full.hi, game.lo + lost - 1e-12 - rounding);
+    if (beta == 1e-3) continue;
+    EXPECT_LE(full.hi - full.lo, 1e-8) << n << " items, game " << k;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, FBetaBruteForceTest,
+                         ::testing::Values(1, 2, 3, 4, 5, 6));
+
+TEST(FBetaCertificateTest, SlackIsNotExceeded) {
+  RandomSequence random(HashBytes("slack"));
+  for (int k = 0; k < 50; ++k) {
+    const std::vector<double> psi = RandomPotentials(random, 80, k);
+    FBetaSolver solver;
+    FBetaEquilibrium game;
+    ASSERT_OK(solver.Solve(psi, {.max_rounds = 2}, nullptr, &game));
+    const double lo = FBetaLowerBound(psi, 1, game.predictor);
+    const double hi = FBetaUpperBound(psi, 1, game.adversary);
+    const double rounding = 1e-14 * (1 + std::abs(lo));
+    for (const double slack : {1e-6, 1e-3, 0.1}) {
+      const double loose_lo = FBetaLowerBound(psi, 1, game.predictor, slack);
+      const double loose_hi = FBetaUpperBound(psi, 1, game.adversary, slack);
+      EXPECT_LE(loose_lo, lo + rounding);
+      EXPECT_GE(loose_lo, lo - slack - rounding);
+      EXPECT_GE(loose_hi, hi - rounding);
+      EXPECT_LE(loose_hi, hi + slack + rounding);
+    }
+  }
+}
+
+// Compares with every single set of a small game.
+TEST(FBetaCertificateTest, IsTheBestOfAllSets) {
+  RandomSequence random(HashBytes("all sets"));
+  for (int k = 0; k < 40; ++k) {
+    const std::vector<double> psi = RandomPotentials(random, 6, 7 * k + 1);
+    // The predictor plays {0, 1, 2} and {0} with probability 1/2 each, the
+    // adversary {1, 5} and the empty set.
+    const std::vector<SizedSetMarginals> predictor = {
+        {1, 0.5, {1, 0, 0, 0, 0, 0}}, {3, 0.5, {1, 1, 1, 0, 0, 0}}};
+    const std::vector<SizedSetMarginals> adversary = {
+        {0, 0.5, {}}, {2, 0.5, {0, 1, 0, 0, 0, 1}}};
+    const Eigen::MatrixXd payoffs = FullMatrix(psi, 1);
+    EXPECT_NEAR(FBetaLowerBound(psi, 1, predictor),
+                (payoffs.row(0b1) + payoffs.row(0b111)).minCoeff() / 2, 1e-13);
+    EXPECT_NEAR(FBetaUpperBound(psi, 1, adversary),
+                (payoffs.col(0) + payoffs.col(0b100010)).maxCoeff() / 2, 1e-13);
+  }
+}
+
+// Stopped searches return what as many rounds return, bit for bit, wherever
+// they are stopped.
+
+void ExpectSamePredictor(const FBetaEquilibrium& a, const FBetaEquilibrium& b) {
+  ASSERT_EQ(a.predictor.size(), b.predictor.size());
+  for (size_t k = 0; k < a.predictor.size(); ++k) {
+    EXPECT_EQ(a.predictor[k].size, b.predictor[k].size);
+    EXPECT_EQ(a.predictor[k].probability, b.predictor[k].probability);
+    EXPECT_EQ(a.predictor[k].inclusion_probabilities,
+              b.predictor[k].inclusion_probabilities);
+  }
+}
+
+// Stops at the `last`-th question. Later answers are "no" again, so that the
+// solver must not ask twice.
+FBetaEquilibrium StopAt(const std::vector<double>& psi, int last,
+                        FBetaSolver* solver) {
+  FBetaEquilibrium result;
+  int asked = 0;
+  EXPECT_OK(solver->Solve(
+      psi, {.tolerance = 1e-6, .stop = [&] { return ++asked == last; }},
+      nullptr, &result));
+  return result;
+}
+
+FBetaEquilibrium Rounds(const std::vector<double>& psi, int rounds,
+                        FBetaSolver* solver) {
+  FBetaEquilibrium result;
+  EXPECT_OK(solver->Solve(psi, {.tolerance = 1e-6, .max_rounds = rounds},
+                          nullptr, &result));
+  return result;
+}
+
+// The games take tens of rounds and ask several times in each: during the best
+// responses of both players, and between rounds.
+TEST(FBetaStopTest, LeavesWhatAsManyRoundsLeave) {
+  RandomSequence random(HashBytes("stop"));
+  FBetaSolver solver;
+  FBetaSolver replay;
+  std::set<int> rounds_seen;
+  for (const int n : {40, 66, 100, 150}) {
+    for (int game = 2; game < 14; game += 2) {
+      const std::vector<double> psi = RandomPotentials(random, n, game);
+      int step = 1;
+      for (int last = 1;; last += step) {
+        const FBetaEquilibrium stopped = StopAt(psi, last, &solver);
+        if (stopped.termination != FBetaTermination::kStopped) break;
+        rounds_seen.insert(stopped.rounds);
+        ExpectSamePredictor(stopped, Rounds(psi, stopped.rounds, &replay));
+        EXPECT_LE(stopped.lo, stopped.hi);
+        if (last % 8 == 0) {
+          ExpectCertified(psi, 1, stopped);
+          step = 1 + last / 8;
+        }
+      }
+    }
+  }
+  EXPECT_GT(rounds_seen.size(), 20u);
+  EXPECT_TRUE(rounds_seen.contains(0));
+}
+
+// Without a round the strategies are still feasible: those of the closed form,
+// or everything or nothing, for ψ > 0.
+TEST(FBetaStopTest, WithoutARoundStrategiesAreFeasible) {
+  RandomSequence random(HashBytes("no round"));
+  FBetaSolver solver;
+  for (int game = 0; game < 100; ++game) {
+    const std::vector<double> psi = RandomPotentials(random, 30, game);
+    const FBetaEquilibrium none = Rounds(psi, 0, &solver);
+    EXPECT_EQ(none.rounds, 0);
+    ExpectCertified(psi, 1, none, 1e-9);
+    const FBetaEquilibrium all = Rounds(psi, 1000, &solver);
+    EXPECT_LE(none.lo, all.hi + 1e-9);
+    EXPECT_GE(none.hi, all.lo - 1e-9);
+  }
+}
+
+TEST(FBetaStopTest, AdversaryIsLeftOutOnRequest) {
+  RandomSequence random(HashBytes("without"));
+  const std::vector<double> psi = RandomPotentials(random, 30, 4);
+  FBetaSolver solver;
+  const FBetaEquilibrium with = Rounds(psi, 1000, &solver);
+  FBetaEquilibrium without = with;
+  ASSERT_OK(solver.Solve(psi, {.tolerance = 1e-6, .with_adversary = false},
+                         nullptr, &without));
+  ExpectSamePredictor(with, without);
+  EXPECT_EQ(with.hi, without.hi);
+  EXPECT_TRUE(without.adversary.empty());
+  EXPECT_TRUE(without.adversary_marginals.empty());
+}
+
+// A solver that has solved a game of some size allocates nothing for the next
+// ones.
+
+// Two uses are not enough to warm up: the best strategies are swapped with
+// scratch.
+TEST(FBetaAllocationTest, WarmSolversDoNotAllocate) {
+  RandomSequence random(HashBytes("allocation"));
+  FBetaSolver solver;
+  const FBetaOptions options;
+  for (int k = 0; k < 12; ++k) {
+    const std::vector<double> psi = RandomPotentials(random, 40, k);
+    FBetaEquilibrium game;
+    FBetaWarmStart warm;
+    for (int repetition = 0; repetition < 4; ++repetition) {
+      warm.num_items = 0;
+      ASSERT_OK(solver.Solve(psi, options, &warm, &game));
+    }
+    warm.num_items = 0;
+    const int64_t before = NumAllocations();
+    const absl::Status status = solver.Solve(psi, options, &warm, &game);
+    EXPECT_EQ(NumAllocations() - before, 0) << k;
+    EXPECT_OK(status);
+  }
 }
 
 }  // namespace

@@ -1,18 +1,25 @@
 #include "core/games/ranking/ranking_game.h"
 
+#include <cmath>
 #include <limits>
 
+#include "core/base/check.h"
+#include "core/games/ranking/discounts.h"
+#include "core/games/ranking/graded_game.h"
+#include "core/games/ranking/ndcg_game.h"
+#include "core/games/ranking/order_game.h"
+#include "core/games/ranking/precision_game.h"
 #include "core/games/ranking/ranking_certificate.h"
+#include "core/games/ranking/smoothed_adversary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/games/ranking/random_games.h"
-#include "tests/core/invalid.h"
+#include "tests/testing/allocation_counter.h"
+#include "tests/testing/refusals.h"
+#include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr double kLog5 = 0.430676558073393050;  // 1 / log2(5).
 
@@ -246,14 +253,14 @@ TEST(RankingGameTest, RefusesWhatIsNoGame) {
   const Discounts dcg = Discounts::Dcg(2);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(game.Solve(std::vector<double>{0, nan}, dcg, {}, &e),
-              IsInvalid(HasSubstr("psi[1] is nan")));
+              IsInvalidArgument("psi[1] is nan"));
   EXPECT_THAT(game.Solve(std::vector<double>{2e300}, dcg, {}, &e),
-              IsInvalid(HasSubstr("psi[0] is 2e+300")));
+              IsInvalidArgument("psi[0] is 2e+300"));
   const std::vector<double> psi = {1, 0};
   EXPECT_THAT(game.Solve(psi, dcg, {3, 3}, &e),
-              IsInvalid(HasSubstr("positives.fewest is 3")));
+              IsInvalidArgument("positives.fewest is 3"));
   EXPECT_THAT(game.Solve(psi, dcg, {1, 0.5}, &e),
-              IsInvalid(HasSubstr("positives.most is 0.5")));
+              IsInvalidArgument("positives.most is 0.5"));
   EXPECT_FALSE(game.Solve(psi, dcg, {0, 2.5}, &e).ok());
   EXPECT_FALSE(game.Solve(psi, dcg, {nan, 1}, &e).ok());
   EXPECT_FALSE(game.Solve(psi, dcg, {0, nan}, &e).ok());
@@ -274,6 +281,170 @@ TEST(RankingCertificateTest, SeesWhatIsNoEquilibrium) {
                                e.positive_probabilities);
   EXPECT_NEAR(certificate.predictor_violation, 0.01, 1e-14);
   EXPECT_NEAR(certificate.adversary_violation, 1, 1e-14);
+}
+
+TEST(DiscountsTest, RefusesWhatARankCannotBeWorth) {
+  EXPECT_THAT(Discounts::Create({1, 1.5}),
+              IsInvalidArgument("discounts[1] is 1.5"));
+  EXPECT_FALSE(Discounts::Create({HUGE_VAL}).ok());
+  EXPECT_FALSE(Discounts::Create({-1}).ok());
+  EXPECT_FALSE(
+      Discounts::Create({std::numeric_limits<double>::quiet_NaN()}).ok());
+  EXPECT_FALSE(Discounts::PrecisionAt(0).ok());
+  EXPECT_FALSE(Discounts::Dcg(2).ScaledBy(0).ok());
+  EXPECT_FALSE(Discounts::Dcg(2).MixedWithUniform(1, 3).ok());
+  EXPECT_FALSE(Discounts::Dcg(2).MixedWithUniform(0.5, 0).ok());
+}
+
+TEST(DiscountsTest, HoldsTheVariants) {
+  EXPECT_THAT(Discounts::Dcg(3).by_rank(),
+              AllNear({1, 1 / std::log2(3), 0.5}, 1e-15));
+  EXPECT_THAT(Discounts::Letor(3).by_rank(),
+              AllNear({1, 1, 1 / std::log2(3)}, 1e-15));
+  EXPECT_THAT(Discounts::PrecisionAt(2).value().by_rank(),
+              ElementsAre(0.5, 0.5));
+  EXPECT_EQ(Discounts::Create({1, 0, 0}).value().size(), 1);
+}
+
+// The best among all policies that are uniform with probability ε, by
+// enumeration of the game in which each order's discounts are mixed with their
+// mean.
+TEST(DiscountsTest, ExplorationIsPartOfTheGame) {
+  std::mt19937_64 random(16);
+  for (int trial = 0; trial < 100; ++trial) {
+    const int n = 1 + trial % 5;
+    const double epsilon = 0.1 + 0.08 * (trial % 10);
+    const std::vector<double> psi = RandomPotentials(n, &random);
+    const Discounts discounts = RandomDiscounts(n, &random);
+    const PositivesRange range = RandomRange(n, &random);
+    ASSERT_OK_AND_ASSIGN(const Discounts mixed,
+                         discounts.MixedWithUniform(epsilon, n));
+    RankingEquilibrium e = Solved(psi, mixed, Bound(range));
+    OracleGame game = DcgGame(ToEigen(psi), ToEigen(discounts, n), range);
+    game.payoff = [&, with = game.payoff](const GameAction& row,
+                                          const GameAction& column) {
+      double uniform = 0;
+      double exact = 0;
+      for (int i = 0; i < n; ++i) {
+        uniform += column[i] * (discounts.Mean(n) - psi[i]);
+      }
+      exact = with(row, column);
+      return (1 - epsilon) * exact + epsilon * uniform;
+    };
+    EXPECT_NEAR(ValueByEnumeration(game, AllOrders(n), AllSets(n, range)),
+                e.value, 1e-9 * (1 + ToEigen(psi).cwiseAbs().sum()));
+    discounts.TakeOutUniform(epsilon, e.expected_discounts);
+    EXPECT_LE(HullViolation(discounts, e.expected_discounts), 1e-13);
+  }
+}
+
+// A solver that has solved a game of some size allocates nothing for the next
+// ones.
+
+// Calls solve(g) for every game twice; the second time must allocate nothing.
+template <typename Solve>
+void ExpectWarm(Solve solve) {
+  constexpr int kGames = 50;
+  for (int g = 0; g < kGames; ++g) solve(g);
+  const int64_t before = NumAllocations();
+  for (int g = 0; g < kGames; ++g) solve(g);
+  EXPECT_EQ(NumAllocations(), before);
+}
+
+std::vector<std::vector<double>> Games(int n) {
+  std::mt19937_64 random(61);
+  std::vector<std::vector<double>> games;
+  for (int g = 0; g < 50; ++g) games.push_back(RandomPotentials(n, &random));
+  return games;
+}
+
+TEST(AllocationTest, WarmSolversAllocateNothing) {
+  const auto games = Games(60);
+  const Discounts dcg = Discounts::Dcg(60);
+  const Discounts dcg10 = Discounts::Dcg(10);
+  RankingGame ranking;
+  PrecisionGame precision;
+  GradedGame graded;
+  RankingEquilibrium e;
+  GradedEquilibrium of_levels;
+  std::vector<double> q(60);
+  ExpectWarm([&](int g) {
+    CHECK(ranking.Solve(games[g], dcg, {0, 7}, &e).ok());
+    CHECK(SmoothAdversary(games[g], e.expected_discounts, {0, 7}, 0.1, q).ok());
+  });
+  ExpectWarm(
+      [&](int g) { CHECK(ranking.Solve(games[g], dcg10, {}, &e).ok()); });
+  ExpectWarm([&](int g) {
+    CHECK(precision.Solve(games[g], 7, {7, 7}, &e).ok());
+  });
+  const double gains[] = {0, 1, 3};
+  ExpectWarm([&](int g) {
+    CHECK(graded.Solve(games[g], gains, dcg, &of_levels).ok());
+  });
+}
+
+TEST(AllocationTest, WarmOrdersAllocateNothing) {
+  const auto games = Games(60);
+  BucketOrder policy;
+  std::vector<int32_t> order;
+  ExpectWarm([&](int g) {
+    CHECK(policy.Prepare(games[g]).ok());
+    policy.Draw(CounterRandom(SeedKey(g)), &order);
+  });
+}
+
+TEST(SmoothedAdversaryTest, IsTheGradientOfAValueNearby) {
+  std::mt19937_64 random(17);
+  for (int trial = 0; trial < 100; ++trial) {
+    const int n = 2 + trial % 8;
+    const double mu = trial % 2 == 0 ? 0.1 : 2;
+    const Discounts dcg = Discounts::Dcg(n);
+    const std::vector<double> psi = RandomPotentials(n, &random);
+    const double m = 0.3 * n;
+    const PositivesBound bounds[] = {{}, {m, m}, {m, 2 * m}};
+    const PositivesBound& bound = bounds[trial % 3];
+    const auto smoothed = [&](const std::vector<double>& at,
+                              std::vector<double>* q) {
+      const RankingEquilibrium e = Solved(at, dcg, bound);
+      q->resize(n);
+      const double value =
+          SmoothAdversary(at, e.expected_discounts, bound, mu, *q).value();
+      // The strategies of the smoothed game are a pair of best responses: no d
+      // does better against q.
+      const RankingCertificate certificate =
+          CertifyRanking(at, dcg, bound, e.expected_discounts, *q);
+      EXPECT_LE(certificate.adversary_violation, 1e-12);
+      double square = 0;
+      for (const double qi : *q) square += qi * qi;
+      EXPECT_NEAR(certificate.upper + mu / 2 * square, value, 1e-11);
+      EXPECT_GE(value, e.value - 1e-11);
+      EXPECT_LE(value, e.value + mu / 2 * n + 1e-11);
+      return value;
+    };
+    std::vector<double> q;
+    std::vector<double> unused;
+    smoothed(psi, &q);
+    for (int i = 0; i < n; ++i) {
+      std::vector<double> low = psi;
+      std::vector<double> high = psi;
+      low[i] -= 1e-5;
+      high[i] += 1e-5;
+      EXPECT_NEAR((smoothed(high, &unused) - smoothed(low, &unused)) / 2e-5,
+                  -q[i], 1e-4);
+    }
+  }
+}
+
+TEST(SmoothedAdversaryTest, HoldsTheNumberBesideHugePotentials) {
+  const std::vector<double> psi = {1e300, 1e17, 0.5, 0.4, -1e300};
+  const RankingEquilibrium e = Solved(psi, Discounts::Dcg(5));
+  std::vector<double> q(5);
+  const PositivesBound bound = {2.5, 2.5};
+  EXPECT_OK(SmoothAdversary(psi, e.expected_discounts, bound, 1, q));
+  EXPECT_NEAR(q[0] + q[1] + q[2] + q[3] + q[4], 2.5, 1e-14);
+  EXPECT_EQ(q[1], 1);
+  EXPECT_EQ(q[4], 0);
+  EXPECT_FALSE(SmoothAdversary(psi, e.expected_discounts, bound, 0, q).ok());
 }
 
 }  // namespace
