@@ -26,6 +26,7 @@ exec 9>"$folder/lock"
 flock 9
 ! cmp -s "$source/package-lock.json" "$folder/installed.json" || exit 0
 cp "$source/package.json" "$source/package-lock.json" "$folder"
-(cd "$folder" && "$npm" ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1) ||
+(cd "$folder" && "$npm" ci --ignore-scripts --no-audit --no-fund --fetch-retries=2 \
+  --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 >npm.log 2>&1) ||
   skip "npm cannot install: $(tail -n 1 "$folder/npm.log"); ./dev test again once its registry can be reached"
 cp "$source/package-lock.json" "$folder/installed.json"

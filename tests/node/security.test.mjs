@@ -62,7 +62,7 @@ test('without TLS, its authority or a certificate of the client there is no conn
 });
 
 test('health is watched over TLS, without a token', async () => {
-  const name = server.address.replace('127.0.0.1', 'localhost');
+  const name = `ipv4:${server.address}`;
   const ranker = new Ranker({addresses: [server.address, name], tls: identity(), token: 'd-token'});
   for (let i = 0; i < 10; ++i) await ranker.rank([[1], [2]], {deadlineMs: 20000});
   assert.deepEqual(ranker.serving(), {[server.address]: true, [name]: true});

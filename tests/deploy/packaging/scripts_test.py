@@ -14,12 +14,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from alone import run_alone  # noqa: E402
-
 DEBIAN, PROGRAMS = Path(sys.argv[1]), Path(sys.argv[2])
-SYSTEMD = Path("/run/systemd/system")
-UNITS = Path("/etc/systemd/system")
+SYSTEMD = "/run/systemd/system"
+UNITS = "/etc/systemd/system"
 
 
 class ScriptsTest(unittest.TestCase):
@@ -36,7 +33,9 @@ class ScriptsTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         for name in ("deb-systemd-invoke", "systemctl", "systemd-sysusers", "install"):
             self.fake(name, 0)
-        SYSTEMD.mkdir(parents=True, exist_ok=True)
+        # What stands for systemd's own folders.
+        self.systemd, self.units = self.folder / "run", self.folder / "etc"
+        self.systemd.mkdir()
 
     def fake(self, name: str, status: int) -> None:
         """A program that notes what it is asked for, and ends with the status."""
@@ -48,8 +47,10 @@ class ScriptsTest(unittest.TestCase):
         """What systemd is asked for by a script that succeeds."""
         calls = self.folder / "calls"
         calls.write_text("")
+        text = (self.build / "control" / f"sortition-{package}" / script).read_text()
+        text = text.replace(SYSTEMD, str(self.systemd)).replace(UNITS, str(self.units))
         subprocess.run(
-            [self.build / "control" / f"sortition-{package}" / script, *arguments],
+            ["/bin/sh", "-c", text, script, *arguments],
             check=True,
             env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"},
         )
@@ -87,7 +88,7 @@ class ScriptsTest(unittest.TestCase):
         self.assertEqual(self.run_script("trainer", "prerm", "upgrade", "1.0.1"), [])
 
     def test_a_removal_forgets_what_was_enabled(self) -> None:
-        link = UNITS / "timers.target.wants/sortition-trainer.timer"
+        link = self.units / "timers.target.wants/sortition-trainer.timer"
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to("/nonexistent")
         self.run_script("trainer", "postrm", "upgrade", "1.0.1")
@@ -96,7 +97,7 @@ class ScriptsTest(unittest.TestCase):
         self.assertFalse(link.is_symlink())
 
     def test_without_systemd_nobody_is_asked(self) -> None:
-        SYSTEMD.rmdir()
+        self.systemd.rmdir()
         for script, *arguments in (
             ("postinst", "configure", "1.0.0"),
             ("prerm", "remove"),
@@ -106,6 +107,4 @@ class ScriptsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    # Folders of its own where systemd's are.
-    run_alone("--mount", prepare="mount -t tmpfs none /run && mount -t tmpfs none /etc")
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])
