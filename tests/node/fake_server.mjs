@@ -41,6 +41,7 @@ export class FakeServer {
     this.calls = [];        // {request, metadata, deadline, peer, host}, in order.
     this.errors = [];       // Codes of the next answers.
     this.isSilent = false;  // Calls get no answer.
+    this.pushbackMs = 250;  // When errors ask to be tried again.
     this.#wasCancelled = false;
   }
   #wasCancelled = false;
@@ -57,7 +58,7 @@ export class FakeServer {
     const code = this.errors.shift();
     if (code === undefined) return callback(null, answers[name](request));
     const trailer = new grpc.Metadata();
-    trailer.set('grpc-retry-pushback-ms', '250');
+    trailer.set('grpc-retry-pushback-ms', String(this.pushbackMs));
     callback({code, details: 'as the test wants', metadata: trailer});
   }
 

@@ -74,7 +74,7 @@ class OneAddressTest(unittest.TestCase):
         self.assertEqual(self.second.ids, [])
 
     def test_a_repetition_stays_with_the_server_that_had_the_call(self) -> None:
-        with sortition.Ranker(self.address, deadline=1) as ranker:
+        with sortition.Ranker(self.address, deadline=2) as ranker:
             with self.assertRaises(sortition.CallError) as failure:
                 ranker.feedback("d", reward=1)
             self.check(failure.exception)
@@ -84,7 +84,7 @@ class OneAddressTest(unittest.TestCase):
 
     def test_so_does_one_of_asyncio(self) -> None:
         async def report() -> None:
-            async with sortition.AsyncRanker(self.address, deadline=1) as ranker:
+            async with sortition.AsyncRanker(self.address, deadline=2) as ranker:
                 await ranker.feedback("d", reward=1)
 
         with self.assertRaises(sortition.CallError) as failure:
@@ -190,7 +190,7 @@ class SeveralServersTest(ProcessTest):
             wait_until(lambda: not ranker.serving()[self.addresses[0]], "health of a")
             for _ in range(50):
                 # A call of the other server would wait for it until the deadline.
-                answer = ranker.rank(MATRIX, deadline=5)
+                answer = ranker.rank(MATRIX, deadline=30)
                 self.assertEqual(ranker.servers.of(answer.decision_id), 1)
             self.restart(0)
             wait_until(lambda: ranker.serving()[self.addresses[0]], "health of a")
