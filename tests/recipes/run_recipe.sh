@@ -8,7 +8,7 @@ usage: tests/recipes/run_recipe.sh LANGUAGE FOLDER BINARIES
 
 Runs the lines of the section LANGUAGE ("Java", "Go") of docs/clients.md in FOLDER, with the port
 of a server of its own in place of 8500, and looks for what the recipe did in the server's log.
-Prints "skipped:" and the packages where some of those that the section names are not installed.
+Prints "skipped:", the packages that the section names and that are not installed, and what helps.
 TEXT
 }
 
@@ -30,7 +30,7 @@ missing=()
 for package in $packages; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || missing+=("$package")
 done
-[ ${#missing[@]} -eq 0 ] || { echo "skipped: not installed: ${missing[*]}" && exit 0; }
+[ ${#missing[@]} -eq 0 ] || { echo "skipped: no ${missing[*]}; ./dev test --with ${language,}" && exit 0; }
 
 rm -rf "$folder/run"
 mkdir -p "$folder/run/models" "$folder/sources"

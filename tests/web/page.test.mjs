@@ -6,7 +6,7 @@ import {FakeServer} from './fake_server.mjs';
 import * as checks from './page_checks.mjs';
 import * as statuses from './statuses.mjs';
 
-const long = {skip: process.env.SORTITION_LONG !== '1' && 'takes long, set SORTITION_LONG=1'};
+const long = {skip: process.env.SORTITION_LONG !== '1' && 'takes long: ./dev test --long'};
 
 let browser;
 let fake;

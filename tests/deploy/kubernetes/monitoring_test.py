@@ -3,7 +3,6 @@
 The rule of prometheus-adapter is worked out by promtool from a series of known slope.
 """
 
-import importlib.util
 import pathlib
 import re
 import shutil
@@ -149,13 +148,6 @@ class AlertsTest(unittest.TestCase):
         rule = rendered.of_kind(OVERLAY, "PrometheusRule")["sortition"]
         text = (rendered.ROOT / "deploy" / "prometheus" / "alerts.yml").read_text()
         self.assertEqual(rule["spec"], yaml.safe_load(text))
-
-    def test_are_as_the_generator_writes_them(self) -> None:
-        path = rendered.ROOT / "tools" / "make_prometheus_rule.py"
-        spec = importlib.util.spec_from_file_location("make_prometheus_rule", path)
-        generator = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(generator)
-        self.assertEqual(generator.main(["--check"]), 0)
 
     def test_are_optional(self) -> None:
         for overlay in ("single", "replicas"):
