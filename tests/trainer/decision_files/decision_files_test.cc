@@ -69,7 +69,7 @@ def u(n, *texts):
     return a('<U%d' % n, '(%d,)' % len(texts),
              [t.encode('utf-32-le').ljust(4 * n, b'\0') for t in texts], '')
 def write(method=zipfile.ZIP_STORED, **arrays):
-    with zipfile.ZipFile(sys.argv[1], 'w', method) as archive:
+    with zipfile.ZipFile(sys.argv.pop(1), 'w', method) as archive:
         for name, data in arrays.items():
             with archive.open(name + '.npy', 'w', force_zip64=True) as file:
                 file.write(data)
@@ -77,38 +77,41 @@ def write(method=zipfile.ZIP_STORED, **arrays):
 
 class NpzTest : public testing::Test {
  protected:
-  std::string Save(const std::string& arrays) {
-    const std::string path = dir_ / "file.npz";
-    const auto run =
-        RunToEnd({"/usr/bin/env", "python3", "-c",
-                  std::string(kWriter) + "write(" + arrays + ")", path});
+  // Writes a file of each set of arrays; returns their paths.
+  std::vector<std::string> Save(const std::vector<std::string>& arrays) {
+    std::string script = kWriter;
+    std::vector<std::string> paths;
+    for (const std::string& of_file : arrays) {
+      absl::StrAppend(&script, "write(", of_file, ")\n");
+      paths.push_back(absl::StrCat(dir_ / "file", paths.size(), ".npz"));
+    }
+    std::vector<std::string> command = {"/usr/bin/env", "python3", "-c",
+                                        script};
+    command.insert(command.end(), paths.begin(), paths.end());
+    const auto run = RunToEnd(command);
     EXPECT_OK(run);
     EXPECT_EQ(run->exit_code, 0) << run->stderr_text;
-    return path;
+    return paths;
   }
   TempDir dir_;
 };
 
 TEST_F(NpzTest, ReadsIdsAndRows) {
-  ASSERT_OK_AND_ASSIGN(
-      const auto file,
-      ProbabilityFile::Read(
-          Save("decision_id=u(3, 'a', 'b\\u00e9\\u20ac'), "
-               "other=a('<i8', '(2,)', [1, 2], '<q'), "
-               "probabilities=a('<f8', '(2, 2)', [0.25, 0.75, 1, 0], '<d')")));
+  const auto paths =
+      Save({"decision_id=u(3, 'a', 'b\\u00e9\\u20ac'), "
+            "other=a('<i8', '(2,)', [1, 2], '<q'), "
+            "probabilities=a('<f8', '(2, 2)', [0.25, 0.75, 1, 0], '<d')",
+            "decision_id=a('|S2', '(2,)', [b'a\\0', b'bc'], ''), "
+            "reward=a('<i4', '(2,)', [1, -2], '<i')",
+            "decision_id=u(1, 'a'), scores=a('<f4', '(1, 2)', [0.5, -3], "
+            "'<f')"});
+  ASSERT_OK_AND_ASSIGN(const auto file, ProbabilityFile::Read(paths[0]));
   EXPECT_THAT(file.Find("a")->values, ElementsAre(0.25, 0.75));
   EXPECT_THAT(file.Find("b\u00e9\u20ac")->values, ElementsAre(1, 0));
-  ASSERT_OK_AND_ASSIGN(
-      const auto rewards,
-      RewardFile::Read(
-          Save("decision_id=a('|S2', '(2,)', [b'a\\0', b'bc'], ''), "
-               "reward=a('<i4', '(2,)', [1, -2], '<i')")));
+  ASSERT_OK_AND_ASSIGN(const auto rewards, RewardFile::Read(paths[1]));
   EXPECT_EQ(rewards.RewardOf("a"), 1);
   EXPECT_EQ(rewards.RewardOf("bc"), -2);
-  ASSERT_OK_AND_ASSIGN(const auto scores,
-                       ProbabilityFile::Read(
-                           Save("decision_id=u(1, 'a'), "
-                                "scores=a('<f4', '(1, 2)', [0.5, -3], '<f')")));
+  ASSERT_OK_AND_ASSIGN(const auto scores, ProbabilityFile::Read(paths[2]));
   EXPECT_THAT(scores.Find("a")->values, ElementsAre(0.5, -3));
 }
 
@@ -133,10 +136,13 @@ TEST_F(NpzTest, NamesWhatIsWrong) {
       {"zipfile.ZIP_DEFLATED, decision_id=u(1, 'a')",
        "is compressed, must be written by numpy.savez"},
   };
-  for (const auto& bad : kCases) {
-    EXPECT_THAT(RewardFile::Read(Save(bad.arrays)),
-                IsInvalidArgument(bad.message))
-        << bad.arrays;
+  std::vector<std::string> arrays;
+  for (const auto& bad : kCases) arrays.push_back(bad.arrays);
+  const auto paths = Save(arrays);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    EXPECT_THAT(RewardFile::Read(paths[i]),
+                IsInvalidArgument(kCases[i].message))
+        << arrays[i];
   }
 }
 

@@ -5,6 +5,7 @@
 #include "core/learners/counterfactual/linear_weights.h"
 #include "io/datasets/letor.h"
 #include "io/files.h"
+#include "tests/testing/refusal_table.h"
 #include "tests/trainer/rank_tuples.h"
 #include "trainer/offpolicy/rank_marginals.h"
 #include "trainer/report.h"
@@ -110,7 +111,7 @@ TEST_F(RankTrainTest, AModelOfRewardsCorrectsPrefixes) {
 }
 
 TEST_F(RankTrainTest, ItemsAtTheirRanksTeachWhereEachIsJudgedByItself) {
-  Prepare("pbm", 1500);
+  Prepare("pbm", 800);
   options_.mutable_poem()->add_lambda(0);
   options_.mutable_poem()->set_rank_weights(Poem::ITEM_POSITION);
   TrainReport report;
@@ -118,28 +119,24 @@ TEST_F(RankTrainTest, ItemsAtTheirRanksTeachWhereEachIsJudgedByItself) {
   EXPECT_EQ(report.rank_rewards(), "poem.rank_weights is ITEM_POSITION");
 }
 
+// A bound holds learning back the more, the surer it must be.
 TEST_F(RankTrainTest, ExposuresTeachWithoutWeightsOfOrders) {
   Prepare("pbm", 1500);
   SetExposure();
+  const double logged = LoggingValue();
   const double exact = TrainedValue();
-  EXPECT_GT(exact, LoggingValue() + 0.1);
+  EXPECT_GT(exact, logged + 0.1);
+  config::v1::TrainOptions safe_options = options_;
   options_.mutable_poem()->set_optimiser(Poem::STOCHASTIC);
   options_.mutable_poem()->set_sampled_orders(10);
   EXPECT_NEAR(TrainedValue(), exact, 0.05);
-}
 
-// With few decisions the bound holds learning back, with many it does not.
-TEST_F(RankTrainTest, SafeExposureLearnsLessFromLess) {
-  Prepare("pbm", 1500);
-  SetExposure();
-  const double unbounded = TrainedValue();
-  options_.mutable_poem()->set_failure_probability(0.05);
+  options_ = With(safe_options, "poem { failure_probability: 0.05 }");
   const double safe = TrainedValue();
-  options_.mutable_poem()->set_failure_probability(1e-4);
-  const double very_safe = TrainedValue();
-  EXPECT_GT(safe, LoggingValue());
-  EXPECT_LT(safe, unbounded);
-  EXPECT_LT(very_safe, safe);
+  options_ = With(safe_options, "poem { failure_probability: 1e-4 }");
+  EXPECT_GT(safe, logged);
+  EXPECT_LT(safe, exact);
+  EXPECT_LT(TrainedValue(), safe);
 }
 
 // The gate looks at rewards of whole orders, whatever taught the model.
@@ -234,33 +231,24 @@ TEST_F(RankTrainTest, LabelsAreThePriorOfClicks) {
 TEST_F(RankTrainTest, SaysWhatItCannotLearnFrom) {
   Prepare("err", 100);
   options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
-  config::v1::TrainOptions options = options_;
-  options.set_reward_min(-1);
-  EXPECT_THAT(Train(options), IsInvalidArgument("reward_min is -1, must be "
-                                                "0 as poem.rank_weights is "
-                                                "PREFIXES"));
-  options = options_;
-  options.set_clamp_rewards(true);
-  EXPECT_THAT(Train(options),
+  EXPECT_THAT(Train(With(options_, "reward_min: -1")),
+              IsInvalidArgument("reward_min is -1, must be 0 as "
+                                "poem.rank_weights is PREFIXES"));
+  EXPECT_THAT(Train(With(options_, "clamp_rewards: true")),
               IsInvalidArgument("clamp_rewards is true, must be false"));
-  options = options_;
-  options.set_action("select");
-  EXPECT_THAT(Train(options),
+  EXPECT_THAT(Train(With(options_, "action: 'select'")),
               IsInvalidArgument("action is 'select', must be rank as poem."));
-  options = options_;
-  options.set_model("selects");
   model::v1::Model selection = LoggingModel({});
   selection.set_name("selects");
   ASSERT_OK(store_.Publish(selection, nullptr, {}));
-  EXPECT_THAT(Train(options),
+  EXPECT_THAT(Train(With(options_, "model: 'selects'")),
               IsInvalidArgument("version 1 of model 'selects' makes no "
                                 "rankings, must do so as poem."));
   // Without a version in the store, the first decision tells.
   WriteSegment(dir_.Sub("selections"), 0, MakeTuples({}, 10));
-  options = options_;
-  options.set_tuples(dir_.Sub("selections"));
-  options.set_model_store(dir_.Sub("empty"));
-  EXPECT_THAT(Train(options), IsInvalidArgument("is no ranking, must be"));
+  options_.set_tuples(dir_.Sub("selections"));
+  options_.set_model_store(dir_.Sub("empty"));
+  EXPECT_THAT(Train(options_), IsInvalidArgument("is no ranking, must be"));
 }
 
 TEST_F(RankTrainTest, LawsWithoutAGradientByRankAreRefused) {

@@ -1,6 +1,7 @@
 // Rewards by rank in `ope`, against enumerations of all orders.
 
 #include "core/policies/distribution_factory.h"
+#include "tests/testing/refusal_table.h"
 #include "tests/trainer/ope/rankings/rankings_fixture.h"
 #include "trainer/ope/ope_text.h"
 #include "trainer/ope/rankings/order_view.h"
@@ -152,7 +153,9 @@ TEST_F(RankingsOpeTest, WithoutAModelRowsAreNotDoublyRobust) {
 TEST_F(RankingsOpeTest, MarginalsOfOtherLawsAreDrawn) {
   model::v1::Model model = RankModel(kJudged);
   model.mutable_policy()->mutable_plackett_luce()->add_rank_factors(1);
-  WriteLog(Draw(User::kCascade));
+  auto tuples = Draw(User::kCascade);
+  tuples.resize(1000);
+  WriteLog(tuples);
   Publish(model);
   SetPolicies({"version:2", "version:3"});
   const OpeReport report = Judge();
@@ -168,24 +171,21 @@ TEST_F(RankingsOpeTest, MarginalsOfOtherLawsAreDrawn) {
 }
 
 TEST_F(RankingsOpeTest, RefusesOptionsThatCannotBe) {
-  WriteLog(Draw(User::kCascade));
-  const auto expect_error = [&](const std::string& text) {
-    EXPECT_THAT(Ope(options_), IsInvalidArgument(text));
-  };
-  options_.set_rank_weights("mean");
-  expect_error("rank_weights is 'mean', must be sum or dcg");
-  options_.clear_rank_weights();
-  options_.mutable_examination()->Add("0.9,x");
-  expect_error("examination has 'x', must be numbers in [0, 1]");
-  options_.set_examination(0, "0.9,1.5");
-  expect_error("examination has '1.5'");
-  options_.set_examination(0, "0.9,0.5");
-  options_.add_click_offsets("0.1");
-  expect_error("click_offsets has 1 numbers, must have as many as examination");
-  options_.set_click_offsets(0, "0.1,0.6");
-  expect_error("click_offsets[1] is 0.6, must be at most 1 - examination[1]");
-  options_.clear_examination();
-  expect_error("must have as many as examination, which has 0");
+  auto tuples = Draw(User::kCascade);
+  tuples.resize(100);
+  WriteLog(tuples);
+  ExpectRefusals(
+      options_, [](const auto& options) { return Ope(options).status(); },
+      {{"rank_weights: 'mean'", "rank_weights is 'mean', must be sum or dcg"},
+       {"examination: '0.9,x'",
+        "examination has 'x', must be numbers in [0, 1]"},
+       {"examination: '0.9,1.5'", "examination has '1.5'"},
+       {"examination: '0.9,0.5' click_offsets: '0.1'",
+        "click_offsets has 1 numbers, must have as many as examination"},
+       {"examination: '0.9,0.5' click_offsets: '0.1,0.6'",
+        "click_offsets[1] is 0.6, must be at most 1 - examination[1]"},
+       {"click_offsets: '0.1,0.6'",
+        "must have as many as examination, which has 0"}});
 }
 
 // What `ope` counts of a log of orders, and what it cannot use.
