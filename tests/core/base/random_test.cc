@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/hash.h"
 #include "core/base/tagged_uuid.h"
@@ -151,45 +150,6 @@ TEST(HashTest, UnitIntervalCoversItsRange) {
   EXPECT_EQ(UnitInterval({0, 0}), 0);
   EXPECT_LT(UnitInterval({~0ull, ~0ull}), 1);
   EXPECT_GT(UnitInterval({~0ull, ~0ull}), 1 - 1e-15);
-}
-
-// Split, sub-sample, keeping and action of one id are independent: the
-// correlation of 1e5 independent pairs has standard deviation 1/√1e5 = 0.0032;
-// 4 of those are exceeded with probability 6e-5 (fixed ids).
-TEST(HashTest, DomainsAreIndependent) {
-  constexpr int kIds = 100000;
-  constexpr int kUses = 5;
-  const double limit = 4 / std::sqrt(kIds);
-  double sums[kUses] = {};
-  double squares[kUses] = {};
-  double products[kUses][kUses] = {};
-  for (int i = 0; i < kIds; ++i) {
-    const std::string id = absl::StrCat("decision-", i);
-    const double numbers[kUses] = {
-        UnitInterval(StableHash(HashDomain::kSplit, {id})),
-        UnitInterval(StableHash(HashDomain::kSubsample, {id})),
-        CounterRandom(DecisionKey("default", 1, id)).Uniform(0),
-        KeepNumber("", id), KeepNumber(id, "")};
-    for (int a = 0; a < kUses; ++a) {
-      sums[a] += numbers[a];
-      squares[a] += numbers[a] * numbers[a];
-      for (int b = 0; b < a; ++b) products[a][b] += numbers[a] * numbers[b];
-    }
-  }
-  const auto variance = [&](int a) {
-    return squares[a] / kIds - sums[a] / kIds * (sums[a] / kIds);
-  };
-  for (int a = 0; a < kUses; ++a) {
-    for (int b = 0; b < a; ++b) {
-      const double covariance =
-          products[a][b] / kIds - sums[a] / kIds * (sums[b] / kIds);
-      EXPECT_LT(std::abs(covariance) / std::sqrt(variance(a) * variance(b)),
-                limit)
-          << a << " and " << b;
-    }
-    // Each is uniform: mean ½ with standard deviation √(1/12 / n).
-    EXPECT_NEAR(sums[a] / kIds, 0.5, 4 * std::sqrt(1.0 / 12 / kIds));
-  }
 }
 
 // A unit counts whatever is decided for it; without one, each decision counts.

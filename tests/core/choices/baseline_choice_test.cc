@@ -374,7 +374,7 @@ TEST(TrafficSplitTest, OtherSaltsModelsAndNamesAreIndependent) {
 // What ids decide — arm, baseline, draw, shadows, trainer's parts, samples — is
 // independent of each other.
 
-constexpr int kIds = 60000;
+constexpr int kIds = 180000;
 constexpr size_t kBins = 3;
 
 enum Use {
@@ -385,6 +385,7 @@ enum Use {
   kPart,
   kSubsample,
   kKeep,
+  kKeepAlone,  // A decision without a unit.
   kNumUses
 };
 
@@ -404,7 +405,8 @@ class Uses {
             Bin(UnitInterval(StableHash(HashDomain::kShadow, {"m", id}))),
             Bin(UnitInterval(StableHash(HashDomain::kSplit, {id}))),
             Bin(UnitInterval(StableHash(HashDomain::kSubsample, {id}))),
-            Bin(KeepNumber(id, id))};
+            Bin(KeepNumber(id, id)),
+            Bin(KeepNumber("", id))};
   }
 
  private:
@@ -416,7 +418,7 @@ class Uses {
   Draw draw_;
 };
 
-// The table of all seven together: 3⁷ cells of some 27 ids. It would show any
+// The table of all eight together: 3⁸ cells of some 27 ids. It would show any
 // dependence, also one of three that no pair shows. Fixed ids; a right one
 // fails with probability 1e-6.
 TEST(ChoiceIndependenceTest, TheJointTableIsUniform) {

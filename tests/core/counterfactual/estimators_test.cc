@@ -425,32 +425,6 @@ TEST(LinearFamilyLogCapacityTest, IsThatOfAGridOnTheBall) {
             0);
 }
 
-// The assumption behind the capacity: |f_w - f_w'| <= 2 X ‖w - w'‖ for softmax
-// over vectors no longer than X, f = 1 + δ min{M, h/p} / M with δ = -1.
-TEST(LinearFamilyLogCapacityTest, PoliciesOfNearWeightsAreNear) {
-  constexpr double kNorm = 1.5;
-  constexpr double kClip = 4;
-  RandomSequence random(SeedKey(5));
-  double steepest = 0;
-  for (int round = 0; round < 2000; ++round) {
-    double x[3];
-    for (double& value : x) value = kNorm * (2 * random.Uniform() - 1);
-    const double w = 3 * random.Normal();
-    const double step = 0.01 * random.Normal();
-    const double p = 0.05 + 0.9 * random.Uniform();
-    const auto f = [&](double weight) {
-      double total = 0;
-      for (const double value : x) total += std::exp(weight * value);
-      const double h = std::exp(weight * x[0]) / total;
-      return 1 - std::fmin(kClip, h / p) / kClip;
-    };
-    steepest = std::fmax(steepest, std::fabs(f(w + step) - f(w)) /
-                                       (2 * kNorm * std::fabs(step)));
-  }
-  EXPECT_LE(steepest, 1);
-  EXPECT_GT(steepest, 0.2);  // The bound is of the right order.
-}
-
 TEST(ChooseRadiusTest, SharesOfAllRadiiAddUpToOne) {
   EXPECT_EQ(ChooseRadius(0).radius, 1);
   EXPECT_EQ(ChooseRadius(0).share, 0.5);

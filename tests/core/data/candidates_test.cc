@@ -256,13 +256,15 @@ TEST(MultiVectorTest, NamesWhatIsWrong) {
 struct Documents {
   Floats counts = {2, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0};
   std::vector<uint32_t> classes = {0, 0, 1, 2};
-  Candidates view() const { return Candidates::DenseUnchecked(counts, 3); }
+  TfIdf Fitted() const {
+    return TfIdf::Fit(Candidates::DenseUnchecked(counts, 3), classes, 3)
+        .value();
+  }
 };
 
 TEST(LabelTfIdfTest, CountsDocumentsOfOtherClasses) {
   const Documents documents;
-  ASSERT_OK_AND_ASSIGN(const auto map,
-                       TfIdf::Fit(documents.view(), documents.classes, 3));
+  const TfIdf map = documents.Fitted();
   EXPECT_EQ(map.num_features(), 3);
   EXPECT_EQ(map.num_classes(), 3);
   const double expected[3][3] = {
@@ -281,8 +283,7 @@ TEST(LabelTfIdfTest, CountsDocumentsOfOtherClasses) {
 // (3 log 4, ., log 8), (3 log 4/3, ., log 8), (3 log 2, ., log 8).
 TEST(LabelTfIdfTest, MultipliesByTermFrequency) {
   const Documents documents;
-  ASSERT_OK_AND_ASSIGN(const auto map,
-                       TfIdf::Fit(documents.view(), documents.classes, 3));
+  const TfIdf map = documents.Fitted();
   ASSERT_OK_AND_ASSIGN(const JointFeatures joint, map.Map(Floats{3, 0, 1}));
   ExpectGood(joint);
   EXPECT_EQ(joint.num_features, 3);
@@ -333,8 +334,7 @@ TEST(LabelTfIdfTest, SparseDocumentsAreAsDenseOnes) {
   const Floats values = {2, 1, 0, 1, 1, 1};
   ASSERT_OK_AND_ASSIGN(const auto sparse,
                        Candidates::Sparse(row_offsets, columns, values, 3));
-  ASSERT_OK_AND_ASSIGN(const auto a,
-                       TfIdf::Fit(documents.view(), documents.classes, 3));
+  const TfIdf a = documents.Fitted();
   ASSERT_OK_AND_ASSIGN(const auto b, TfIdf::Fit(sparse, documents.classes, 3));
   for (uint32_t word = 0; word < 3; ++word) {
     for (uint32_t label = 0; label < 3; ++label) {
@@ -360,8 +360,7 @@ TEST(LabelTfIdfTest, NamesWhatIsWrong) {
   EXPECT_THAT(
       fit({1, 1, 1, 0, -1, 0}, {0, 1}, 2),
       IsInvalidArgument("word 1 in document 1 is -1, must be within [0, "));
-  ASSERT_OK_AND_ASSIGN(const auto map,
-                       TfIdf::Fit(documents.view(), documents.classes, 3));
+  const TfIdf map = documents.Fitted();
   EXPECT_THAT(map.Map(Floats{1, 1}),
               IsInvalidArgument("2 word counts, must be 3"));
   EXPECT_THAT(map.Map(Floats{1, NAN, 1}), IsInvalidArgument("count of word 1"));

@@ -47,24 +47,6 @@ PolicySums ExactLog() {
   return sums;
 }
 
-TEST(PolicySumsTest, UnbiasedEstimatorsHaveTheValueAsExpectation) {
-  const PolicySums sums = ExactLog();
-  for (const EstimatorKind kind :
-       {EstimatorKind::kIps, EstimatorKind::kControlledIps,
-        EstimatorKind::kSelfNormalised, EstimatorKind::kDoublyRobust,
-        EstimatorKind::kSelfNormalisedDr, EstimatorKind::kMoreRobustDr,
-        EstimatorKind::kBalanced, EstimatorKind::kWeighted,
-        EstimatorKind::kMarginalised}) {
-    EXPECT_NEAR(ValueOf(sums, {kind}), kNewValue, 1e-12) << EstimatorName(kind);
-  }
-  EXPECT_NEAR(ValueOf(sums, {EstimatorKind::kDirect}), kModelValue, 1e-12);
-  EXPECT_NEAR(EstimateRatios(sums.sums(), {{sums.LoggedReward()}}).value,
-              kLoggedValue, 1e-12);
-  EXPECT_NEAR(EstimateRatios(sums.sums(), {{sums.MeanWeight(0)}}).value, 1,
-              1e-12);
-  EXPECT_EQ(sums.num_decisions(), 100u);
-}
-
 TEST(PolicySumsTest, TheLastParameterHasNextToNoBias) {
   const PolicySums sums = ExactLog();
   for (const EstimatorKind kind : AllEstimatorKinds()) {
@@ -76,22 +58,6 @@ TEST(PolicySumsTest, TheLastParameterHasNextToNoBias) {
               0.05)
         << EstimatorName(kind);
   }
-}
-
-TEST(PolicySumsTest, ControlTakesAwayTheVarianceOfConstantRewards) {
-  RandomSequence random(SeedKey(3));
-  PolicySums sums(1, 4096);
-  for (uint64_t i = 0; i < 1000; ++i) {
-    const JudgedDecision decision = Judge(DrawAction(&random));
-    sums.Add(i, 1, 0.7, {&decision, 1});
-  }
-  const RatioEstimate plain =
-      EstimateRatios(sums.sums(), sums.RatiosOf(0, {EstimatorKind::kIps}));
-  const RatioEstimate controlled = EstimateRatios(
-      sums.sums(), sums.RatiosOf(0, {EstimatorKind::kControlledIps}));
-  EXPECT_GT(plain.standard_error, 0.01);
-  EXPECT_NEAR(controlled.value, 0.7, 1e-12);
-  EXPECT_NEAR(controlled.standard_error, 0, 1e-12);
 }
 
 TEST(PolicySumsTest, PartsMergeToTheWhole) {

@@ -194,30 +194,6 @@ TEST(FBetaGameTest, LargePotentialsArePlayedPurely) {
   EXPECT_EQ(ProbabilityOf(nothing.adversary, 0), 1);
 }
 
-// Values found by linear programming over all sets.
-TEST(FBetaGameTest, ValuesOfKnownGames) {
-  const struct {
-    std::vector<double> psi;
-    double beta;
-    double value;
-  } games[] = {
-      {{0.6, 0.3, 0.2}, 1, -0.1},
-      {{0.5, 0.5, 0.5}, 1, -0.5},
-      // In equilibrium the sets of a size are not nested.
-      {{0.36, 0.14, 0.02, -0.12, -0.2}, 1, 0.167067384660166},
-      {{0.7, 0.24, 0.04, -0.06, -0.1}, 1, -0.138241610496225},
-      {{0.3, 0.2, 0.1, 0}, 2, 73. / 405},
-      {{0, 0, 0}, 2, 5. / 12},
-      {{0, 0, 0}, 0.5, 5. / 18},
-  };
-  for (const auto& [psi, beta, value] : games) {
-    const FBetaEquilibrium game = Solve(psi, beta);
-    EXPECT_NEAR(game.lo, value, 1e-9);
-    EXPECT_NEAR(game.hi, value, 1e-9);
-    ExpectCertified(psi, beta, game);
-  }
-}
-
 TEST(FBetaGameTest, LargerGamesReachTheirTolerance) {
   RandomSequence random(HashBytes("larger"));
   for (const int n : {17, 41, 64, 100}) {

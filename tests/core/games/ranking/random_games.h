@@ -11,6 +11,7 @@
 #include "bench/reference/matrix_game.h"
 #include "bench/reference/oracle_games.h"
 #include "core/games/ranking/discounts.h"
+#include "core/games/ranking/ranking_certificate.h"
 #include "core/games/ranking/ranking_game.h"
 #include "gmock/gmock.h"
 #include "tests/testing/status_matchers.h"
@@ -97,6 +98,20 @@ inline Eigen::VectorXd ToEigen(const Discounts& discounts, int n) {
 // Matches a range whose elements are all within `tolerance` of the expected.
 inline auto AllNear(const std::vector<double>& expected, double tolerance) {
   return ::testing::Pointwise(::testing::DoubleNear(tolerance), expected);
+}
+
+// Expects both strategies to be feasible up to `violation`, and to prove these
+// bounds.
+inline void ExpectProves(const RankingCertificate& certificate, double lower,
+                         double upper, double violation, double rounding) {
+  EXPECT_LE(certificate.predictor_violation, violation);
+  EXPECT_LE(certificate.adversary_violation, violation);
+  EXPECT_NEAR(certificate.lower, lower, rounding);
+  EXPECT_NEAR(certificate.upper, upper, rounding);
+}
+
+inline double Scale(const std::vector<double>& psi) {
+  return 1 + ToEigen(psi).cwiseAbs().sum();
 }
 
 inline double ValueByEnumeration(const OracleGame& game,

@@ -34,17 +34,12 @@ void ExpectIs(const RankingEquilibrium& equilibrium, double value,
 void ExpectCertified(const std::vector<double>& psi, const Discounts& discounts,
                      const PositivesBound& positives,
                      const RankingEquilibrium& equilibrium) {
-  const RankingCertificate certificate =
-      CertifyRanking(psi, discounts, positives, equilibrium.expected_discounts,
-                     equilibrium.positive_probabilities);
   // Sums of n numbers of up to 1 round by about this much.
   const double rounding = 1e-14 * (10 + static_cast<double>(psi.size()));
-  EXPECT_LE(certificate.predictor_violation, rounding);
-  EXPECT_LE(certificate.adversary_violation, rounding);
-  double scale = 1;
-  for (const double value : psi) scale += std::abs(value);
-  EXPECT_NEAR(certificate.lower, equilibrium.value, 1e-13 * scale);
-  EXPECT_NEAR(certificate.upper, equilibrium.value, 1e-13 * scale);
+  ExpectProves(
+      CertifyRanking(psi, discounts, positives, equilibrium.expected_discounts,
+                     equilibrium.positive_probabilities),
+      equilibrium.value, equilibrium.value, rounding, 1e-13 * Scale(psi));
 }
 
 TEST(RankingGameTest, SolvesGamesWorkedOutByHand) {
@@ -113,7 +108,7 @@ TEST(RankingGameTest, AgreesWithEveryOrderAgainstEveryLabelling) {
     ExpectCertified(psi, discounts, Bound(range), equilibrium);
     const OracleGame game = DcgGame(ToEigen(psi), ToEigen(discounts, n), range);
     EXPECT_NEAR(ValueByEnumeration(game, AllOrders(n), AllSets(n, range)),
-                equilibrium.value, 1e-9 * (1 + ToEigen(psi).cwiseAbs().sum()));
+                equilibrium.value, 1e-9 * Scale(psi));
   }
 }
 
@@ -153,8 +148,7 @@ TEST(RankingGameTest, HeapAndSortingAgree) {
     num_shorter += by_heap.blocks.size() < by_sorting.blocks.size() ? 1 : 0;
     EXPECT_THAT(by_heap.expected_discounts,
                 AllNear(by_sorting.expected_discounts, 1e-15));
-    EXPECT_NEAR(by_heap.value, by_sorting.value,
-                1e-13 * (1 + ToEigen(psi).cwiseAbs().sum()));
+    EXPECT_NEAR(by_heap.value, by_sorting.value, 1e-13 * Scale(psi));
     ExpectCertified(psi, few, bound, by_heap);
   }
   EXPECT_GT(num_shorter, 50);  // The heap left some items out.
@@ -332,7 +326,7 @@ TEST(DiscountsTest, ExplorationIsPartOfTheGame) {
       return (1 - epsilon) * exact + epsilon * uniform;
     };
     EXPECT_NEAR(ValueByEnumeration(game, AllOrders(n), AllSets(n, range)),
-                e.value, 1e-9 * (1 + ToEigen(psi).cwiseAbs().sum()));
+                e.value, 1e-9 * Scale(psi));
     discounts.TakeOutUniform(epsilon, e.expected_discounts);
     EXPECT_LE(HullViolation(discounts, e.expected_discounts), 1e-13);
   }
