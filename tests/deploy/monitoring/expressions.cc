@@ -16,8 +16,8 @@ namespace {
 std::string WithoutVariables(const std::string& expression) {
   return absl::StrReplaceAll(expression, {{"$instance", ".*"},
                                           {"$model", ".*"},
-                                          {"$__rate_interval", "8s"},
-                                          {"$window", "20s"}});
+                                          {"$__rate_interval", "3s"},
+                                          {"$window", "6s"}});
 }
 
 void AddPanel(const std::string& dashboard, const rapidjson::Value& panel,

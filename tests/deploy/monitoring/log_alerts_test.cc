@@ -20,7 +20,7 @@ class LogAlertsTest : public MonitoredTest {
   // Is full after some seconds without a sidecar, and not half full with one.
   static std::vector<std::string> SmallSpool() {
     return {"--spool.segment_bytes=262144", "--spool.segment_seconds=0.3",
-            "--spool.max_bytes=8388608"};
+            "--spool.max_bytes=4194304"};
   }
   void StartJoin() { StartSidecar({JoinWindow(2)}); }
   // Up to 50 decisions of 16 kB a second, half of them with feedback.
@@ -67,9 +67,10 @@ TEST_F(LogAlertsTest, KilledSidecarFillsTheSpool) {
   ExpectQuiet();
 }
 
+using LongLogAlertsTest = LogAlertsTest;
+
 // The same with COUNT, and a damaged segment.
-TEST_F(LogAlertsTest, GapsAndDamageAreReported) {
-  if (!IsLongRun()) GTEST_SKIP() << "takes long; set SORTITION_LONG=1";
+TEST_F(LongLogAlertsTest, GapsAndDamageAreReported) {
   std::vector<std::string> flags = SmallSpool();
   flags.push_back("--spool.when_full=COUNT");
   StartServer(flags);

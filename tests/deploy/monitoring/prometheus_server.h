@@ -1,5 +1,5 @@
 #pragma once
-// A real Prometheus that scrapes programs under test every second.
+// A real Prometheus that scrapes programs under test several times a second.
 #include <unistd.h>
 
 #include <map>
@@ -18,10 +18,10 @@ namespace sortition {
 inline constexpr char kPrometheus[] = "/usr/bin/prometheus";
 
 // Skips a test where the package prometheus is not installed.
-#define SKIP_WITHOUT_PROMETHEUS()                  \
-  if (access(::sortition::kPrometheus, X_OK) != 0) \
-  GTEST_SKIP() << ::sortition::kPrometheus         \
-               << " is missing: install the package prometheus"
+#define SKIP_WITHOUT_PROMETHEUS()                            \
+  if (access(::sortition::kPrometheus, X_OK) != 0)           \
+  GTEST_SKIP() << "skipped: no " << ::sortition::kPrometheus \
+               << "; ./dev setup test"
 
 // What it scrapes: /metrics of this port, under these labels.
 struct ScrapeTarget {
@@ -45,7 +45,7 @@ struct AlertRule {
 std::string UrlEncode(absl::string_view text);
 
 // Returns deploy/prometheus/alerts.yml with all durations made short: what
-// holds for minutes must hold for a second, and ranges have six to ten.
+// holds for minutes must hold for 0.4 seconds, and ranges have two to eight.
 absl::StatusOr<std::string> ShortAlerts();
 
 class PrometheusServer {
