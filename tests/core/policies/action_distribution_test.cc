@@ -15,9 +15,7 @@ TEST(RankingDistributionTest, RefusesLogitsThatSwallowTheNoise) {
   for (const double epsilon : {0.0, 0.1}) {
     for (const double score : {1e17, -1e17, 1.001e9}) {
       const DistributionCase c = Ranking({score, score}, 2, epsilon);
-      Draw draw;
-      c.Distribution()->Sample(c.Candidates(), CounterRandom(SeedKey(1)),
-                               &draw);
+      const Draw draw = SampleOf(c, SeedKey(1));
       EXPECT_EQ(draw.log_propensity, -HUGE_VAL) << score;
       EXPECT_EQ(LogPropensity(c, draw.action), -HUGE_VAL) << score;
       std::vector<double> gradient(2, 7);

@@ -136,8 +136,7 @@ TEST(BoltzmannRankingTest, FarScoresKeepTheirDigits) {
 
 TEST(BoltzmannRankingTest, RefusesLogitsOfPartsThatCount) {
   const auto is_drawn = [](const DistributionCase& c) {
-    Draw draw;
-    c.Distribution()->Sample(c.Candidates(), CounterRandom(SeedKey(1)), &draw);
+    const Draw draw = SampleOf(c, SeedKey(1));
     EXPECT_EQ(draw.action.size(), c.top_k);
     EXPECT_EQ(LogPropensity(c, draw.action), draw.log_propensity);
     std::vector<double> gradient(c.scores.size(), 7);

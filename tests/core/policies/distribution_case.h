@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/base/hash.h"
+#include "core/base/random.h"
 #include "core/policies/distribution_factory.h"
 #include "core/policies/distributions/action_distribution.h"
 #include "gtest/gtest.h"
@@ -95,6 +97,12 @@ struct DistributionCase {
 
 inline double LogPropensity(const DistributionCase& c, const Action& action) {
   return c.Distribution()->LogPropensity(c.Candidates(), action);
+}
+
+inline Draw SampleOf(const DistributionCase& c, const Hash128& seed) {
+  Draw draw;
+  c.Distribution()->Sample(c.Candidates(), CounterRandom(seed), &draw);
+  return draw;
 }
 
 inline double Probability(const DistributionCase& c, const Action& action) {

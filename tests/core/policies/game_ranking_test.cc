@@ -144,9 +144,7 @@ TEST(GameRankingLargeTest, LargeRankingsReplayBitForBit) {
             distribution->Sample(candidates, CounterRandom(SeedKey(seed)),
                                  &draw);
             ASSERT_TRUE(std::isfinite(draw.log_propensity));
-            ASSERT_EQ(
-                c.Distribution()->LogPropensity(c.Candidates(), draw.action),
-                draw.log_propensity);
+            ASSERT_EQ(LogPropensity(c, draw.action), draw.log_propensity);
             const double sum =
                 std::accumulate(draw.conditional_log_propensities.begin(),
                                 draw.conditional_log_propensities.end(), 0.0);
@@ -228,12 +226,10 @@ TEST(GameRankingLargeTest, PotentialsOutOfRangeMakeEveryOrderImpossible) {
     DistributionCase c =
         GameRankingCase({score, 0}, Game(GameRanking::DCG, 0), 2, mixture);
     c.game_ranking->set_plackett_luce_mixture(mixture);
-    Draw draw;
-    c.Distribution()->Sample(c.Candidates(), CounterRandom(SeedKey(1)), &draw);
+    const Draw draw = SampleOf(c, SeedKey(1));
     EXPECT_EQ(draw.log_propensity, -HUGE_VAL);
     EXPECT_EQ(draw.action.size(), 2u);
-    EXPECT_EQ(c.Distribution()->LogPropensity(c.Candidates(), draw.action),
-              -HUGE_VAL);
+    EXPECT_EQ(LogPropensity(c, draw.action), -HUGE_VAL);
   }
 }
 

@@ -117,8 +117,7 @@ TEST(GameSubsetGameTest, FBetaGuaranteesWhatItSays) {
     const Eigen::MatrixXd payoffs = Payoffs(c, subsets, f);
     ASSERT_OK_AND_ASSIGN(const MatrixGameSolution solution,
                          SolveMatrixGame(payoffs));
-    Draw draw;
-    c.Distribution()->Sample(c.Candidates(), CounterRandom(SeedKey(1)), &draw);
+    const Draw draw = SampleOf(c, SeedKey(1));
     if (c.uniform_mixture == 1) {
       EXPECT_FALSE(draw.game.has_value());
       continue;

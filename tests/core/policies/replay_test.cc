@@ -140,8 +140,7 @@ TEST(LoggedDrawTest, KeepsItsBits) {
   const auto expect = [](const DistributionCase& c, const Hash128& seed,
                          const Action& action, double log_propensity,
                          double last_conditional = 0) {
-    Draw draw;
-    c.Distribution()->Sample(c.Candidates(), CounterRandom(seed), &draw);
+    const Draw draw = SampleOf(c, seed);
     EXPECT_EQ(draw.action, action);
     EXPECT_EQ(draw.log_propensity, log_propensity)
         << absl::StrFormat("%a", draw.log_propensity);

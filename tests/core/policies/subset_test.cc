@@ -42,11 +42,8 @@ TEST(IndependentSubsetTest, MillionCandidatesStayExact) {
       for (double& score : c.scores) {
         score = range * (2 * random.Uniform() - 1);
       }
-      Draw draw;
-      c.Distribution()->Sample(c.Candidates(), CounterRandom(SeedKey(9)),
-                               &draw);
-      EXPECT_EQ(c.Distribution()->LogPropensity(c.Candidates(), draw.action),
-                draw.log_propensity);
+      const Draw draw = SampleOf(c, SeedKey(9));
+      EXPECT_EQ(LogPropensity(c, draw.action), draw.log_propensity);
       long double log_p = 0;
       size_t next = 0;
       for (size_t i = 0; i < kCandidates; ++i) {
@@ -133,12 +130,9 @@ TEST(SizedSubsetTest, ManyEqualCandidatesOfFixedSize) {
       const DistributionCase c =
           SubsetCase(std::vector<double>(m, -1e4), k, epsilon);
       if (m == 5000 && epsilon < 1) continue;  // Beyond the limit.
-      Draw draw;
-      c.Distribution()->Sample(c.Candidates(), CounterRandom(SeedKey(m)),
-                               &draw);
+      const Draw draw = SampleOf(c, SeedKey(m));
       EXPECT_EQ(draw.action.size(), k);
-      EXPECT_EQ(c.Distribution()->LogPropensity(c.Candidates(), draw.action),
-                draw.log_propensity);
+      EXPECT_EQ(LogPropensity(c, draw.action), draw.log_propensity);
       const long double exact =
           std::lgamma(k + 1.0L) +
           std::lgamma(static_cast<long double>(m - k) + 1) -
@@ -222,15 +216,12 @@ TEST(SizedSubsetTest, MarginalsOverManyBlocks) {
 
 TEST(SizedSubsetTest, RefusesWhatTakesTooLong) {
   DistributionCase c = SubsetCase(std::vector<double>(100000, 0), 101, 0.1);
-  Draw draw;
-  c.Distribution()->Sample(c.Candidates(), CounterRandom(SeedKey(1)), &draw);
+  const Draw draw = SampleOf(c, SeedKey(1));
   EXPECT_EQ(draw.log_propensity, -HUGE_VAL);
   EXPECT_EQ(draw.action.size(), 101u);
-  EXPECT_EQ(c.Distribution()->LogPropensity(c.Candidates(), draw.action),
-            -HUGE_VAL);
+  EXPECT_EQ(LogPropensity(c, draw.action), -HUGE_VAL);
   c.subset->set_k(100);
-  c.Distribution()->Sample(c.Candidates(), CounterRandom(SeedKey(1)), &draw);
-  EXPECT_TRUE(std::isfinite(draw.log_propensity));
+  EXPECT_TRUE(std::isfinite(SampleOf(c, SeedKey(1)).log_propensity));
 }
 
 }  // namespace

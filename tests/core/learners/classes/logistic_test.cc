@@ -6,13 +6,11 @@
 #include "core/base/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using absl::StatusCode::kInvalidArgument;
-using testing::HasSubstr;
 
 config::v1::LogisticOptions LogisticOptionsOf(double l2) {
   config::v1::LogisticOptions options;
@@ -53,40 +51,40 @@ TEST(LogisticTest, WithoutInterceptTheWeightsSayAll) {
 
 TEST(LogisticTest, GradientIsZeroAtTheOptimum) {
   constexpr size_t kRows = 200;
-  constexpr size_t kFeatures = 5;
+  constexpr size_t kNumFeatures = 5;
   constexpr double kL2 = 0.7;
   RandomSequence random(SeedKey(1));
-  std::vector<float> features(kRows * kFeatures);
+  std::vector<float> features(kRows * kNumFeatures);
   std::vector<uint8_t> labels(kRows);
   for (size_t i = 0; i < kRows; ++i) {
     double score = -1;
-    for (size_t j = 0; j < kFeatures; ++j) {
-      features[i * kFeatures + j] = static_cast<float>(3 * random.Normal());
-      score += features[i * kFeatures + j] * (j % 2 == 0 ? 1.0 : -0.5);
+    for (size_t j = 0; j < kNumFeatures; ++j) {
+      features[i * kNumFeatures + j] = static_cast<float>(3 * random.Normal());
+      score += features[i * kNumFeatures + j] * (j % 2 == 0 ? 1.0 : -0.5);
     }
     labels[i] = random.Uniform() < 1 / (1 + std::exp(-score)) ? 1 : 0;
   }
   ASSERT_OK_AND_ASSIGN(
       const LogisticResult result,
-      FitLogistic({features, labels, kFeatures}, LogisticOptionsOf(kL2)));
+      FitLogistic({features, labels, kNumFeatures}, LogisticOptionsOf(kL2)));
   EXPECT_TRUE(result.converged);
   // Σᵢ (σ(w·xᵢ + b) - yᵢ) xᵢ + l2 w = 0; b has no penalty.
-  std::vector<double> gradient(kFeatures + 1);
+  std::vector<double> gradient(kNumFeatures + 1);
   for (size_t i = 0; i < kRows; ++i) {
     double score = result.intercept;
-    for (size_t j = 0; j < kFeatures; ++j) {
-      score += result.weights[j] * features[i * kFeatures + j];
+    for (size_t j = 0; j < kNumFeatures; ++j) {
+      score += result.weights[j] * features[i * kNumFeatures + j];
     }
     const double residual = 1 / (1 + std::exp(-score)) - labels[i];
-    for (size_t j = 0; j < kFeatures; ++j) {
-      gradient[j] += residual * features[i * kFeatures + j];
+    for (size_t j = 0; j < kNumFeatures; ++j) {
+      gradient[j] += residual * features[i * kNumFeatures + j];
     }
-    gradient[kFeatures] += residual;
+    gradient[kNumFeatures] += residual;
   }
-  for (size_t j = 0; j < kFeatures; ++j) {
+  for (size_t j = 0; j < kNumFeatures; ++j) {
     EXPECT_NEAR(gradient[j] + kL2 * result.weights[j], 0, 1e-9) << j;
   }
-  EXPECT_NEAR(gradient[kFeatures], 0, 1e-9);
+  EXPECT_NEAR(gradient[kNumFeatures], 0, 1e-9);
 }
 
 TEST(LogisticTest, SeparableLabelsAreFineWithAPenalty) {
@@ -137,11 +135,10 @@ TEST(LogisticTest, RefusesLabelsOfOneKindAndWrongSizes) {
   const std::vector<float> features = {1, 2, 3};
   const std::vector<uint8_t> none = {0, 0, 0};
   const std::vector<uint8_t> two = {0, 1};
-  EXPECT_THAT(
-      FitLogistic({features, none, 1}, LogisticOptionsOf(1)),
-      StatusIs(kInvalidArgument, HasSubstr("0 of 3 candidates are relevant")));
+  EXPECT_THAT(FitLogistic({features, none, 1}, LogisticOptionsOf(1)),
+              IsInvalidArgument("0 of 3 candidates are relevant"));
   EXPECT_THAT(FitLogistic({features, two, 1}, LogisticOptionsOf(1)),
-              StatusIs(kInvalidArgument, HasSubstr("there are 3 values")));
+              IsInvalidArgument("there are 3 values"));
 }
 
 }  // namespace

@@ -1,17 +1,32 @@
 #include "core/learners/classes/multiclass.h"
 
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <optional>
 #include <random>
+#include <sstream>
+#include <string>
+#include <vector>
 
+#include "core/base/hash.h"
 #include "core/learners/classes/linear_svm.h"
 #include "core/learners/classes/logistic.h"
+#include "core/learners/classes/multiclass_learner.h"
+#include "core/learners/labelled/label_accuracy.h"
+#include "core/learners/learners.h"
 #include "gtest/gtest.h"
+#include "sortition/config/v1/classes.pb.h"
+#include "tests/testing/random_queries.h"
+#include "tests/testing/refusal_table.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
-using ::testing::HasSubstr;
+using config::v1::MulticlassOptions;
 
 BinaryLearner Svm(uint32_t num_features, double lambda) {
   return
@@ -194,16 +209,297 @@ TEST(MulticlassTest, NamesWhatIsWrong) {
   MulticlassData data = example.view();
   data.num_labels = 2;
   EXPECT_THAT(TrainHinge(data, {}, 1),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("labels[6] is 2, must be below 2")));
+              IsInvalidArgument("labels[6] is 2, must be below 2"));
   EXPECT_THAT(
       TrainHinge(example.view(), {.costs = Eigen::MatrixXd::Ones(3, 3)}, 1),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("costs(0, 0) is 1, must be 0")));
+      IsInvalidArgument("costs(0, 0) is 1, must be 0"));
   EXPECT_THAT(
       OneAgainstAll({example.features, example.labels, 3, 3}, Svm(3, 1)),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("20 feature values, must be 10 labels")));
+      IsInvalidArgument("20 feature values, must be 10 labels"));
+}
+
+MulticlassOptions MulticlassOptionsOf(
+    MulticlassOptions::Method method,
+    std::optional<MulticlassOptions::Binary> binary = std::nullopt) {
+  MulticlassOptions options;
+  options.set_method(method);
+  if (binary.has_value()) options.set_binary(*binary);
+  return options;
+}
+
+// Options of every method.
+std::vector<MulticlassOptions> AllMethods() {
+  return {MulticlassOptionsOf(MulticlassOptions::HINGE),
+          MulticlassOptionsOf(MulticlassOptions::ONE_AGAINST_ALL,
+                              MulticlassOptions::LOGISTIC),
+          MulticlassOptionsOf(MulticlassOptions::ONE_AGAINST_ALL,
+                              MulticlassOptions::SVM),
+          MulticlassOptionsOf(MulticlassOptions::ALL_PAIRS,
+                              MulticlassOptions::LOGISTIC),
+          MulticlassOptionsOf(MulticlassOptions::ALL_PAIRS,
+                              MulticlassOptions::SVM)};
+}
+
+std::string NameOf(const MulticlassOptions& options) {
+  return MulticlassOptions::Method_Name(options.method()) +
+         (options.has_binary()
+              ? " " + MulticlassOptions::Binary_Name(options.binary())
+              : "");
+}
+
+absl::StatusOr<LabelledResult> Learn(const MulticlassOptions& options,
+                                     const TestQueries& training,
+                                     const TestQueries& validation,
+                                     uint32_t num_classes) {
+  const auto learner = MakeMulticlassLearner(
+      options, {.num_features = training.views()[0].items.num_features(),
+                .max_relevance = num_classes - 1});
+  if (!learner.ok()) return learner.status();
+  return (*learner)->Train(
+      {.training = training.views(), .validation = validation.views()});
+}
+
+// The mean over queries of the share of items whose most probable class is
+// right.
+double Accuracy(const std::vector<double>& weights,
+                const TestQueries& queries) {
+  model::v1::Policy policy;
+  policy.mutable_softmax_selection();
+  policy.set_inverse_temperature(1);
+  double sum = 0;
+  for (const LabelledItems& query : queries.views()) {
+    const auto labels =
+        MostProbableLabels(policy, weights, query.items).value();
+    sum += EvaluateAction({.kind = LabelMeasure::Kind::kAccuracy},
+                          query.relevances, labels);
+  }
+  return sum / static_cast<double>(queries.views().size());
+}
+
+// Example 17.1: x1 = (-1, 1) and x3 = (1, 1) with probability 0.4, x2 = (0, 1)
+// with 0.2. Whether they are in one query or in two must not matter.
+TestQueries Example171() {
+  TestQueries queries;
+  queries.Add({-1, 1, 0, 1, 1, 1, -1, 1, 1, 1}, {0, 1, 2, 0, 2});
+  queries.Add({-1, 1, 1, 1, -1, 1, 0, 1, 1, 1}, {0, 2, 0, 1, 2});
+  return queries;
+}
+
+// One class lies between the others: the lecture's 0.2 of errors.
+TEST(MulticlassLearnerTest, OneAgainstAllFailsOnExample171) {
+  const TestQueries queries = Example171();
+  for (MulticlassOptions options : AllMethods()) {
+    options.add_lambda(1e-3);
+    ASSERT_OK_AND_ASSIGN(const LabelledResult result,
+                         Learn(options, queries, queries, 3));
+    const double expected =
+        options.method() == MulticlassOptions::ONE_AGAINST_ALL &&
+                options.binary() == MulticlassOptions::SVM
+            ? 0.8
+            : 1;
+    if (options.method() == MulticlassOptions::ONE_AGAINST_ALL &&
+        options.binary() == MulticlassOptions::LOGISTIC) {
+      continue;  // May separate the classes.
+    }
+    EXPECT_NEAR(result.points[0].validation, expected, 1e-12)
+        << NameOf(options);
+    EXPECT_NEAR(Accuracy(result.weights, queries), expected, 1e-12);
+  }
+}
+
+// Three items on the axes, one of each class. With a large λ each binary
+// learner and the hinge keep all examples within the margin, and the minimum is
+// known. One against all for class l: w = (1/λn) Σ y_i x_i, n = 3.
+TEST(MulticlassLearnerTest, WeightsAreBlocksByClass) {
+  TestQueries queries;
+  queries.Add({1, 0, 0, 0, 2, 0, 0, 0, 4}, {0, 1, 2});
+  MulticlassOptions options = MulticlassOptionsOf(
+      MulticlassOptions::ONE_AGAINST_ALL, MulticlassOptions::SVM);
+  options.add_lambda(100);
+  options.mutable_one_slack()->set_gap_tolerance(1e-9);
+  ASSERT_OK_AND_ASSIGN(const LabelledResult result,
+                       Learn(options, queries, queries, 3));
+  const double expected[] = {1, -2, -4, -1, 2, -4, -1, -2, 4};
+  ASSERT_EQ(result.weights.size(), 9);
+  for (size_t j = 0; j < 9; ++j) {
+    EXPECT_NEAR(result.weights[j], expected[j] / 300, 1e-9) << j;
+  }
+  // 1 - λ/2 ‖w‖² each, because w = Σ y_i x_i / (λ n) and all are in the margin.
+  EXPECT_NEAR(result.points[0].objective, 1 - 50 * 21.0 / 90000, 1e-9);
+  options.set_method(MulticlassOptions::HINGE);
+  options.clear_binary();
+  ASSERT_OK_AND_ASSIGN(const LabelledResult hinge,
+                       Learn(options, queries, queries, 3));
+  EXPECT_EQ(hinge.weights.size(), 9);
+  EXPECT_EQ(hinge.points[0].validation, 1);
+}
+
+// 1 of class 0 and -1 of class 1: both binary learners minimise λ/2 w² + log(1
+// + exp(-w)), which is least where λ w = 1 / (1 + exp(w)): at w = log 2 for λ =
+// 1 / (3 log 2). The mean, not the sum, counts beside λ, and there is no
+// intercept.
+TEST(MulticlassLearnerTest, LogisticByHand) {
+  TestQueries queries;
+  queries.Add({1, -1, 1, -1}, {0, 1, 0, 1});
+  for (const auto method :
+       {MulticlassOptions::ONE_AGAINST_ALL, MulticlassOptions::ALL_PAIRS}) {
+    MulticlassOptions options =
+        MulticlassOptionsOf(method, MulticlassOptions::LOGISTIC);
+    const double log2 = std::log(2);
+    options.add_lambda(1 / (3 * log2));
+    ASSERT_OK_AND_ASSIGN(const LabelledResult result,
+                         Learn(options, queries, queries, 2));
+    EXPECT_NEAR(result.weights[0], log2, 1e-9);
+    EXPECT_NEAR(result.weights[1], -log2, 1e-9);
+    EXPECT_NEAR(result.points[0].objective, log2 / 6 + std::log(1.5), 1e-9);
+    EXPECT_EQ(result.points[0].termination, "all solved");
+  }
+}
+
+// The objective and the bound of every point bracket the minimum, whatever the
+// method.
+TEST(MulticlassLearnerTest, EveryPointHasAGap) {
+  const TestQueries training =
+      RandomQueries({.num_queries = 40, .max_relevance = 3, .noise = 0.3}, 1);
+  const TestQueries validation =
+      RandomQueries({.num_queries = 40, .max_relevance = 3, .noise = 0.3}, 2);
+  for (const MulticlassOptions& options : AllMethods()) {
+    ASSERT_OK_AND_ASSIGN(const LabelledResult result,
+                         Learn(options, training, validation, 4));
+    ASSERT_EQ(result.points.size(), 13);
+    double best = 0;
+    for (const LabelledPoint& point : result.points) {
+      EXPECT_GE(point.objective, *point.dual_bound) << NameOf(options);
+      // Coordinate steps of the SVM are slow if λ is small; the point says so.
+      EXPECT_TRUE(point.objective - *point.dual_bound <= 1e-3 ||
+                  (options.binary() == MulticlassOptions::SVM &&
+                   point.termination.ends_with("not solved")))
+          << NameOf(options);
+      best = std::max(best, point.validation);
+    }
+    EXPECT_EQ(result.points[result.chosen].validation, best);
+    EXPECT_NEAR(Accuracy(result.weights, validation), best, 1e-12);
+    EXPECT_EQ(result.weights.size(), 4 * 3);
+    // Far better than chance, although no line separates the classes: the
+    // features have no constant.
+    EXPECT_GT(best, 0.5) << NameOf(options);
+  }
+}
+
+// Items (2, 0) of class 0 and (0, 1) of class 1 have weights of their own. With
+// u = w_0 - w_1 of the feature and w_0 = -w_1 = u/2, each adds λ/4 u² + 1/2
+// max(0, Δ - x u). Predicting 1 for 0 costs 3: u = 3/2 at λ = 1, J = 9/16.
+// Predicting 0 for 1 costs 1: u = -1, J = 1/4.
+TEST(MulticlassLearnerTest, CostsAreByRowsOfWhatIsSaid) {
+  TestQueries queries;
+  queries.Add({2, 0, 0, 1}, {0, 1});
+  MulticlassOptions options = MulticlassOptionsOf(MulticlassOptions::HINGE);
+  for (const double cost : {0, 1, 3, 0}) options.add_cost(cost);
+  options.add_lambda(1);
+  options.mutable_one_slack()->set_gap_tolerance(1e-10);
+  ASSERT_OK_AND_ASSIGN(const LabelledResult result,
+                       Learn(options, queries, queries, 2));
+  EXPECT_NEAR(result.points[0].objective, 9.0 / 16 + 1.0 / 4, 1e-9);
+  const double expected[] = {0.75, -0.5, -0.75, 0.5};
+  for (size_t j = 0; j < 4; ++j) {
+    EXPECT_NEAR(result.weights[j], expected[j], 1e-4) << j;
+  }
+}
+
+TEST(MulticlassLearnerTest, PublishesASelectionAmongClasses) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto learner,
+      MakeMulticlassLearner(MulticlassOptions(),
+                            {.num_features = 2, .max_relevance = 2}));
+  EXPECT_EQ(learner->measure().Name(), "accuracy");
+  EXPECT_EQ(learner->default_action(), ActionKind::kSelect);
+  ASSERT_OK_AND_ASSIGN(const model::v1::Policy policy,
+                       learner->MakePolicy({.action_kind = ActionKind::kSelect,
+                                            .inverse_temperature = 4,
+                                            .uniform_mixture = 0.1}));
+  EXPECT_TRUE(policy.has_softmax_selection());
+  EXPECT_FALSE(policy.softmax_selection().has_abstain_score());
+  EXPECT_EQ(policy.inverse_temperature(), 4);
+  EXPECT_EQ(policy.uniform_mixture(), 0.1);
+  EXPECT_THAT(learner->MakePolicy({.action_kind = ActionKind::kRank}),
+              IsInvalidArgument("action is rank, must be select"));
+}
+
+TEST(MulticlassLearnerTest, NamesWhatIsWrong) {
+  ExpectRefusals(
+      MulticlassOptionsOf(MulticlassOptions::HINGE),
+      [](const MulticlassOptions& options) {
+        return MakeMulticlassLearner(options,
+                                     {.num_features = 2, .max_relevance = 2})
+            .status();
+      },
+      {{"cost: 0", "multiclass.cost has 1 values, must have 9, 3 x 3"},
+       {"cost: 0 method: ALL_PAIRS", "must be unset for method ALL_PAIRS"},
+       {"binary: SVM", "multiclass.binary is set"},
+       {"lambda: -1", "multiclass.lambda is -1"}});
+  MulticlassOptions options = MulticlassOptionsOf(MulticlassOptions::HINGE);
+  for (int l = 0; l < 9; ++l) options.add_cost(1);
+  const TestQueries queries = Example171();
+  EXPECT_THAT(Learn(options, queries, queries, 3),
+              IsInvalidArgument("costs(0, 0) is 1, must be 0"));
+  options.clear_cost();
+  TestQueries alike;
+  alike.Add({1, 2}, {1, 1});
+  EXPECT_THAT(Learn(options, alike, queries, 2), IsInvalidArgument("features"));
+  EXPECT_THAT(Learn(options, alike, alike, 2),
+              IsFailedPrecondition("is of class 1: nothing tells"));
+}
+
+// Reads rows of 64 integers of 0 .. 16 and the digit, scaled to 1, with a
+// constant. Each row is a query; `part` selects one of two parts by hash, 2
+// selects all.
+TestQueries ReadDigits(const std::string& path, int part) {
+  TestQueries queries;
+  std::ifstream file(path);
+  std::string line;
+  for (int number = 0; std::getline(file, line); ++number) {
+    const Hash128 hash =
+        StableHash(HashDomain::kSplit, {std::to_string(number)});
+    if (part != 2 && (UnitInterval(hash) < 0.25) != (part == 1)) continue;
+    std::istringstream fields(line);
+    std::vector<float> row;
+    for (std::string field; std::getline(fields, field, ',');) {
+      row.push_back(std::stof(field) / 16);
+    }
+    const auto label = static_cast<uint32_t>(std::lround(16 * row.back()));
+    row.back() = 1;
+    queries.Add(row, {label});
+  }
+  return queries;
+}
+
+// Needs the directory SORTITION_OPTDIGITS with optdigits.tra and optdigits.tes.
+TEST(HandwrittenDigitsTest, AreLearned) {
+  const char* path = std::getenv("SORTITION_OPTDIGITS");
+  if (path == nullptr) {
+    GTEST_SKIP() << "skipped: SORTITION_OPTDIGITS is unset; "
+                    "SORTITION_OPTDIGITS=DIRECTORY ./dev test --long";
+  }
+  const std::string directory = path;
+  const TestQueries training = ReadDigits(directory + "/optdigits.tra", 0);
+  const TestQueries validation = ReadDigits(directory + "/optdigits.tra", 1);
+  const TestQueries test = ReadDigits(directory + "/optdigits.tes", 2);
+  ASSERT_EQ(training.views().size() + validation.views().size(), 3823);
+  ASSERT_EQ(test.views().size(), 1797);
+  for (MulticlassOptions options : AllMethods()) {
+    for (const double lambda : {3e-2, 3e-3, 3e-4}) options.add_lambda(lambda);
+    ASSERT_OK_AND_ASSIGN(const LabelledResult result,
+                         Learn(options, training, validation, 10));
+    const double accuracy = Accuracy(result.weights, test);
+    const LabelledPoint& chosen = result.points[result.chosen];
+    std::cout << NameOf(options) << ": accuracy " << accuracy << ", validation "
+              << chosen.validation << ", lambda " << chosen.lambda << ", "
+              << chosen.termination << "\n";
+    // The sum of the pairs' scores, which is linear, includes pairs that know
+    // nothing about the item: fewer predictions are right than by votes.
+    const bool pairs = options.method() == MulticlassOptions::ALL_PAIRS;
+    EXPECT_GT(accuracy, pairs ? 0.87 : 0.94) << NameOf(options);
+  }
 }
 
 }  // namespace

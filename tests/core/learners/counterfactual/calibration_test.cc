@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -12,7 +13,6 @@ namespace {
 
 using absl::StatusCode::kInvalidArgument;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 // One feature, weight 1: the features are the scores.
 BanditTuple Query(const std::vector<float>& scores) {
@@ -118,12 +118,10 @@ TEST(CalibrateTest, OutOfReachNamesTheRates) {
   const auto queries = Queries({Query({-1, -1}), Query({1, 1})});
   EXPECT_THAT(
       CalibrateInverseTemperature(queries, Model(0.3).policy(), {}),
-      StatusIs(absl::StatusCode::kFailedPrecondition,
-               testing::AllOf(
-                   HasSubstr("in a share of 0.5 (tolerance 0.01)"),
-                   HasSubstr("it abstains in [0.3333, 0.45]"),
-                   HasSubstr("nearly uniform (alpha = 0.001) in 0.3333"),
-                   HasSubstr("nearly deterministic (alpha = 1000) in 0.45"))));
+      IsFailedPrecondition("in a share of 0.5 (tolerance 0.01)",
+                           "it abstains in [0.3333, 0.45]",
+                           "nearly uniform (alpha = 0.001) in 0.3333",
+                           "nearly deterministic (alpha = 1000) in 0.45"));
 }
 
 // Two answered queries (one candidate, 3) make the rate fall, one that abstains
@@ -165,28 +163,27 @@ TEST(CalibrateTest, BadInputIsNamed) {
   const auto queries = Queries({Query({-1})});
   model::v1::Policy policy = Model().policy();
   EXPECT_THAT(CalibrateInverseTemperature(queries, policy, {.alpha_min = 0}),
-              StatusIs(kInvalidArgument, HasSubstr("alpha_min is 0")));
+              IsInvalidArgument("alpha_min is 0"));
   EXPECT_THAT(CalibrateInverseTemperature(queries, policy,
                                           {.alpha_min = 2, .alpha_max = 2}),
-              StatusIs(kInvalidArgument, HasSubstr("must ascend")));
+              IsInvalidArgument("must ascend"));
   EXPECT_THAT(
       CalibrateInverseTemperature(queries, policy, {.tolerance = std::nan("")}),
-      StatusIs(kInvalidArgument, HasSubstr("tolerance is nan")));
+      IsInvalidArgument("tolerance is nan"));
   policy.set_uniform_mixture(2);
   EXPECT_THAT(CalibrateInverseTemperature(queries, policy, {}),
               StatusIs(kInvalidArgument));
   policy.set_uniform_mixture(0);
   policy.mutable_softmax_selection()->clear_abstain_score();
   EXPECT_THAT(CalibrateInverseTemperature(queries, policy, {}),
-              StatusIs(kInvalidArgument, HasSubstr("cannot abstain")));
+              IsInvalidArgument("cannot abstain"));
   EXPECT_THAT(ScoredQueries::Create(Model(), {}),
-              StatusIs(kInvalidArgument, HasSubstr("there is none")));
+              IsInvalidArgument("there is none"));
   BanditTuple two_features = Query({1, 2});
   two_features.num_features = 2;
   const std::vector<BanditTuple> tuples = {Query({1}), two_features};
-  EXPECT_THAT(
-      ScoredQueries::Create(Model(), {tuples}),
-      StatusIs(kInvalidArgument, HasSubstr("tuple 1 has 2 features, must")));
+  EXPECT_THAT(ScoredQueries::Create(Model(), {tuples}),
+              IsInvalidArgument("tuple 1 has 2 features, must"));
 }
 
 }  // namespace

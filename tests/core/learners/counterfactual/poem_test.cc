@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/crm_risk.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -285,13 +286,11 @@ TEST(PoemTest, RefusesLossesOutOfRangeAndAWrongStart) {
   PoemRun run = MakeRun(0);
   run.start = Eigen::VectorXd::Zero(3);
   EXPECT_THAT(TrainPoem(&policy, run),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("start has 3 entries, must have 10")));
+              IsInvalidArgument("start has 3 entries, must have 10"));
   run.start.resize(0);
   tuples[4].loss = 0.5;
   EXPECT_THAT(TrainPoem(&policy, run),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("loss of tuple 4 is 0.5")));
+              IsInvalidArgument("loss of tuple 4 is 0.5"));
 }
 
 TEST(DefaultClipTest, IsTheRatioOfPercentilesWithinItsRange) {

@@ -18,13 +18,13 @@
 #include "gtest/gtest.h"
 #include "tests/core/learners/counterfactual/random_tuples.h"
 #include "tests/core/learners/counterfactual/selection_training.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
 using config::v1::PoemOptions;
-using testing::HasSubstr;
 
 constexpr double kBeta = 0.6;
 
@@ -238,9 +238,8 @@ TEST_F(SmoothingTest, RunsOutOfRangeAndRisksOfTheDataAreRefused) {
        std::vector<std::pair<double, std::string>>{
            {0, "0"}, {-0.5, "-0.5"}, {1.5, "1.5"}, {std::nan(""), "nan"}}) {
     run.smoothing = smoothing;
-    EXPECT_THAT(Train(train_, run), StatusIs(absl::StatusCode::kInvalidArgument,
-                                             HasSubstr("smoothing is " + text +
-                                                       ", must be in (0, 1]")));
+    EXPECT_THAT(Train(train_, run), IsInvalidArgument("smoothing is " + text +
+                                                      ", must be in (0, 1]"));
   }
   class OwnRisk : public GridRisk {
     TupleTerms* terms() override { return nullptr; }
@@ -248,9 +247,8 @@ TEST_F(SmoothingTest, RunsOutOfRangeAndRisksOfTheDataAreRefused) {
   run.smoothing = kBeta;
   run.risk = &risk;
   EXPECT_THAT(Train(train_, run),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("smoothing is 0.6, must be 1 for data with a "
-                                 "risk of their own")));
+              IsInvalidArgument("smoothing is 0.6, must be 1 for data with a "
+                                "risk of their own"));
 }
 
 // Of a grid, the layer takes the weights that are nearest to plain ones.

@@ -8,12 +8,12 @@
 #include "gtest/gtest.h"
 #include "tests/core/learners/games/game_objective_testing.h"
 #include "tests/testing/random_queries.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
-using absl::StatusCode::kInvalidArgument;
 using config::v1::GameOptions;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -289,22 +289,21 @@ TEST(GameLearnerTest, RefusesWhatItCannotTrain) {
   const TestQueries wider = RandomQueries({.num_features = 4}, 1);
   const auto objective = MakeObjective(queries, GameOptions());
   EXPECT_THAT(TrainGame(objective.get(), 0, {}),
-              StatusIs(kInvalidArgument, HasSubstr("lambda is 0")));
+              IsInvalidArgument("lambda is 0"));
   EXPECT_THAT(TrainGame(objective.get(), 1, Eigen::VectorXd::Zero(2)),
-              StatusIs(kInvalidArgument, HasSubstr("start has 2 entries")));
+              IsInvalidArgument("start has 2 entries"));
   // ψ of 1e308 times a feature overflows.
   EXPECT_THAT(
       TrainGame(objective.get(), 1, Eigen::VectorXd::Constant(3, 1e308)),
-      StatusIs(kInvalidArgument, HasSubstr("psi")));
+      IsInvalidArgument("psi"));
   GameOptions options;
   options.add_lambda(-1);
   EXPECT_THAT(
       TrainGamePath(queries.views(), queries.views(), options, SerialFor),
-      StatusIs(kInvalidArgument, HasSubstr("lambda is -1")));
+      IsInvalidArgument("lambda is -1"));
   options.clear_lambda();
   EXPECT_THAT(TrainGamePath(queries.views(), wider.views(), options, SerialFor),
-              StatusIs(kInvalidArgument,
-                       HasSubstr("validation queries have 4 features")));
+              IsInvalidArgument("validation queries have 4 features"));
 }
 
 }  // namespace

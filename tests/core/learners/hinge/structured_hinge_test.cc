@@ -4,13 +4,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/learners/hinge/brute_hinge.h"
+#include "tests/testing/refusal_table.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using absl::StatusCode::kInvalidArgument;
-using ::testing::HasSubstr;
 
 struct Query {
   std::vector<uint32_t> relevances;
@@ -171,33 +169,17 @@ TEST(StructuredHingesTest, LabelsThatSayNothingHaveNone) {
 }
 
 TEST(StructuredHingesTest, NamesWhatIsOutsideItsRange) {
-  HingeOptions options;
-  options.set_loss(HingeOptions::PRECISION);
-  EXPECT_THAT(
-      StructuredHinges::Create(options),
-      StatusIs(kInvalidArgument, HasSubstr("k is 0, must be at least 1")));
-  options.set_loss(HingeOptions::KENDALL);
-  options.set_k(3);
-  EXPECT_THAT(
-      StructuredHinges::Create(options),
-      StatusIs(kInvalidArgument, HasSubstr("k is 3, must be 0 for KENDALL")));
-  options.set_k(0);
-  options.set_most(2);
-  EXPECT_THAT(
-      StructuredHinges::Create(options),
-      StatusIs(kInvalidArgument, HasSubstr("fewest and most are 0 and 2, must "
-                                           "be 0 for KENDALL")));
-  options.set_loss(HingeOptions::F_BETA);
-  options.set_fewest(3);
-  EXPECT_THAT(
-      StructuredHinges::Create(options),
-      StatusIs(kInvalidArgument, HasSubstr("fewest is 3, must be within [0, "
-                                           "most = 2]")));
-  options.clear_fewest();
-  options.set_beta(0);
-  EXPECT_THAT(
-      StructuredHinges::Create(options),
-      StatusIs(kInvalidArgument, HasSubstr("beta is 0, must be within")));
+  ExpectRefusals(HingeOptions(),
+                 [](const HingeOptions& options) {
+                   return StructuredHinges::Create(options).status();
+                 },
+                 {{"loss: PRECISION", "k is 0, must be at least 1"},
+                  {"loss: KENDALL k: 3", "k is 3, must be 0 for KENDALL"},
+                  {"loss: KENDALL most: 2",
+                   "fewest and most are 0 and 2, must be 0 for KENDALL"},
+                  {"loss: F_BETA most: 2 fewest: 3",
+                   "fewest is 3, must be within [0, most = 2]"},
+                  {"loss: F_BETA beta: 0", "beta is 0, must be within"}});
 }
 
 }  // namespace

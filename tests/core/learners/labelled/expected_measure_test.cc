@@ -9,6 +9,7 @@
 #include "core/base/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -347,9 +348,8 @@ TEST(ExpectedMeasureTest, RefusesScoresThatCannotBeDrawnExactly) {
   policy.mutable_plackett_luce();
   ASSERT_OK_AND_ASSIGN(const ExpectedMeasure measure,
                        ExpectedMeasure::Create(policy, {1e12}, Dcg(0)));
-  EXPECT_THAT(
-      measure.Of(RandomQuery(3, 1).view(), 0),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("beyond what")));
+  EXPECT_THAT(measure.Of(RandomQuery(3, 1).view(), 0),
+              IsInvalidArgument("beyond what"));
 }
 
 // F = 1 for the empty set if nothing is relevant; otherwise (1 + β²) h / (s +

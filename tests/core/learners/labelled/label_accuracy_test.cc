@@ -7,14 +7,13 @@
 #include "core/data/joint_features.h"
 #include "core/learners/labelled/label_measure.h"
 #include "core/policies/linear_policy.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
 
-using absl::StatusCode::kInvalidArgument;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 using Weights = std::vector<double>;
 
@@ -225,39 +224,30 @@ TEST(LabelAccuracyTest, NamesWhatIsWrong) {
   model::v1::Policy order;
   order.set_inverse_temperature(1);
   order.mutable_plackett_luce();
-  EXPECT_THAT(error(order, {1, 2}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("it has no accuracy")));
-  EXPECT_THAT(
-      error(SelectionAt(0, 0), {1, 2}),
-      StatusIs(kInvalidArgument, HasSubstr("inverse_temperature is 0")));
-  EXPECT_THAT(
-      error(SelectionAt(1, 0), {1, 2, 3}),
-      StatusIs(kInvalidArgument, HasSubstr("3 weights, must be 2 features")));
+  EXPECT_THAT(error(order, {1, 2}), IsFailedPrecondition("it has no accuracy"));
+  EXPECT_THAT(error(SelectionAt(0, 0), {1, 2}),
+              IsInvalidArgument("inverse_temperature is 0"));
+  EXPECT_THAT(error(SelectionAt(1, 0), {1, 2, 3}),
+              IsInvalidArgument("3 weights, must be 2 features"));
   EXPECT_THAT(error(Chain(2, {}), {1, 2, 3}),
-              StatusIs(kInvalidArgument,
-                       HasSubstr("3 weights, must be 2 features times 2")));
-  EXPECT_THAT(
-      error(Chain(1, {}), {1, 2}),
-      StatusIs(kInvalidArgument, HasSubstr("num_labels is 1, must be in "
-                                           "[2, 1000]")));
-  EXPECT_THAT(
-      error(Chain(2, {1}), {1, 2, 3, 4}),
-      StatusIs(kInvalidArgument, HasSubstr("transitions has 1 values, must "
-                                           "have 4 or none")));
+              IsInvalidArgument("3 weights, must be 2 features times 2"));
+  EXPECT_THAT(error(Chain(1, {}), {1, 2}),
+              IsInvalidArgument("num_labels is 1, must be in "
+                                "[2, 1000]"));
+  EXPECT_THAT(error(Chain(2, {1}), {1, 2, 3, 4}),
+              IsInvalidArgument("transitions has 1 values, must "
+                                "have 4 or none"));
   EXPECT_THAT(error(Chain(2, {1, 2, 3, HUGE_VAL}), {1, 2, 3, 4}),
-              StatusIs(kInvalidArgument, HasSubstr("transitions[3] is inf")));
-  EXPECT_THAT(
-      error(Chain(2, {}, -1), {1, 2, 3, 4}),
-      StatusIs(kInvalidArgument, HasSubstr("inverse_temperature is -1")));
+              IsInvalidArgument("transitions[3] is inf"));
+  EXPECT_THAT(error(Chain(2, {}, -1), {1, 2, 3, 4}),
+              IsInvalidArgument("inverse_temperature is -1"));
   model::v1::Policy mixed = Chain(2, {});
   mixed.set_uniform_mixture(0.1);
-  EXPECT_THAT(
-      error(mixed, {1, 2, 3, 4}),
-      StatusIs(kInvalidArgument, HasSubstr("uniform_mixture is 0.1, must be "
-                                           "0")));
+  EXPECT_THAT(error(mixed, {1, 2, 3, 4}),
+              IsInvalidArgument("uniform_mixture is 0.1, must be "
+                                "0"));
   EXPECT_THAT(error(SelectionAt(1, 0), {1, HUGE_VAL}),
-              StatusIs(kInvalidArgument, HasSubstr("not finite")));
+              IsInvalidArgument("not finite"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "sortition/config/v1/orders.pb.h"
 #include "tests/testing/random_queries.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -139,11 +140,9 @@ TEST(TunedLearnerTest, RefusesBadPartsAndWeights) {
   const TunedLearner learner(SpecOf({{1, {1, 0}}}));
   EXPECT_THAT(
       learner.Train({.training = queries.views(), .validation = wide.views()}),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("validation queries have 3 features, must have 2")));
+      IsInvalidArgument("validation queries have 3 features, must have 2"));
   EXPECT_THAT(learner.Train({.training = queries.views(), .validation = {}}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("validation: there are 0 queries")));
+              IsInvalidArgument("validation: there are 0 queries"));
   TestQueries bad;
   bad.Add({NAN, 0}, {1});
   EXPECT_THAT(
@@ -164,8 +163,7 @@ TEST(TunedLearnerTest, MakesPoliciesOfAllowedActionsOnly) {
   EXPECT_EQ(policy.uniform_mixture(), 0.25);
   EXPECT_THAT(
       TunedLearner(spec).MakePolicy({.action_kind = ActionKind::kSubset}),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               HasSubstr("action is label, must be rank or select")));
+      IsInvalidArgument("action is label, must be rank or select"));
   spec.make_policy = [](const LabelledPolicyTask&) {
     model::v1::Policy own;
     own.mutable_label_chain();
@@ -190,8 +188,7 @@ TEST(LambdaPathTest, IsOneOverCnUnlessGiven) {
   for (const double bad : {0., -1., HUGE_VAL, std::nan("")}) {
     options.set_lambda(1, bad);
     EXPECT_THAT(LambdaPath(options.lambda(), 50, "x.lambda"),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("must be above 0 and finite")));
+                IsInvalidArgument("must be above 0 and finite"));
   }
 }
 
@@ -201,8 +198,7 @@ TEST(OrderMeasureTest, IsGradedByTheDataAndRefusesHugeLabels) {
   EXPECT_EQ(measure.Name(), "graded DCG@10");
   EXPECT_THAT(measure.gains, ElementsAre(0, 1. / 3, 1));
   EXPECT_THAT(OrderMeasure({.max_relevance = 32}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("relevance is 32, must be at most 31")));
+              IsInvalidArgument("relevance is 32, must be at most 31"));
   EXPECT_THAT(OrderMeasure({.max_relevance = 0})->gains, ElementsAre(0));
 }
 

@@ -13,12 +13,11 @@
 #include "gtest/gtest.h"
 #include "tests/core/counterfactual/crm_risk.h"
 #include "tests/testing/central_differences.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr uint32_t kContextFeatures = 5;
 constexpr uint32_t kContextLabels = 3;
@@ -308,9 +307,7 @@ TEST_F(LabelsPolicySparseTest, EndsAsOnDenseRows) {
 
 TEST(LabelsPolicyErrorsTest, NamesWhatDoesNotFit) {
   const LabelContexts contexts = RandomContexts(1, 9);
-  const auto invalid = [](const char* text) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text));
-  };
+  const auto invalid = [](const char* text) { return IsInvalidArgument(text); };
   LabelTuples tuples = RandomTuples(4, 9);
   tuples.contexts[2] = 12;
   EXPECT_THAT(LabelsPolicy::Create(contexts, tuples).status(),

@@ -14,12 +14,11 @@
 #include "tests/core/counterfactual/crm_risk.h"
 #include "tests/core/learners/counterfactual/random_tuples.h"
 #include "tests/testing/central_differences.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr double kNoClip = HUGE_VAL;
 constexpr uint32_t kFeatures = 4;
@@ -293,8 +292,7 @@ TEST_P(LossModelTest, RefusesAPenaltyThatIsNotPositive) {
             : CandidateLossModel::Fit(GetParam().family, problem.tuples, losses,
                                       {.l2 = l2})
                   .status();
-    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
-                                 HasSubstr("must be finite and positive")));
+    EXPECT_THAT(status, IsInvalidArgument("must be finite and positive"));
   }
 }
 

@@ -7,13 +7,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/learners/rankings/ranked_tuples.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
 namespace {
-
-using absl::StatusCode::kInvalidArgument;
-using testing::HasSubstr;
 
 class OrderPolicyTest : public testing::TestWithParam<double> {};
 
@@ -108,26 +106,22 @@ TEST(PrefixLawTest, StaysExactAtExtremeLogits) {
 TEST(RankedLogTest, NamesWhatIsOutOfRange) {
   RankedTuples data(0.1, 5, 6);
   data.ranks[2].losses[0] = 0.5;
-  EXPECT_THAT(
-      OrderPolicy::Create(data.Log()),
-      StatusIs(kInvalidArgument, HasSubstr("losses of tuple 2 has 0.5, must be "
-                                           "in [-1, 0]")));
+  EXPECT_THAT(OrderPolicy::Create(data.Log()),
+              IsInvalidArgument("losses of tuple 2 has 0.5, must be "
+                                "in [-1, 0]"));
   data.ranks[2].losses[0] = 0;
   data.ranks[1].log_conditionals[0] = -HUGE_VAL;
-  EXPECT_THAT(
-      OrderPolicy::Create(data.Log()),
-      StatusIs(kInvalidArgument, HasSubstr("log_conditionals of tuple 1")));
+  EXPECT_THAT(OrderPolicy::Create(data.Log()),
+              IsInvalidArgument("log_conditionals of tuple 1"));
   data.ranks[1].log_conditionals.pop_back();
   EXPECT_THAT(OrderPolicy::Create(data.Log()),
-              StatusIs(kInvalidArgument, HasSubstr("entries, must have")));
+              IsInvalidArgument("entries, must have"));
   data.ranks.pop_back();
-  EXPECT_THAT(
-      OrderPolicy::Create(data.Log()),
-      StatusIs(kInvalidArgument, HasSubstr("ranks: there are those of 4")));
+  EXPECT_THAT(OrderPolicy::Create(data.Log()),
+              IsInvalidArgument("ranks: there are those of 4"));
   data.family.boltzmann.emplace();
-  EXPECT_THAT(
-      OrderPolicy::Create(data.Log()),
-      StatusIs(kInvalidArgument, HasSubstr("family is not Plackett-Luce")));
+  EXPECT_THAT(OrderPolicy::Create(data.Log()),
+              IsInvalidArgument("family is not Plackett-Luce"));
 }
 
 }  // namespace

@@ -89,23 +89,20 @@ inline std::vector<Action> AllOrders(size_t n, size_t top_k) {
 inline double ServedProbability(const LinearFamily& family,
                                 const std::vector<double>& scores,
                                 const Action& order) {
-  const RankingDistribution distribution(1, family.uniform_mixture);
-  ScoredCandidates candidates;
-  candidates.scores = scores;
-  candidates.top_k = static_cast<uint32_t>(order.size());
-  return std::exp(distribution.LogPropensity(candidates, order));
+  return Probability(Ranking(scores, static_cast<uint32_t>(order.size()),
+                             family.uniform_mixture),
+                     order);
 }
 
 // Returns the log-probability of each rank given those above, likewise.
 inline std::vector<double> ServedConditionals(const LinearFamily& family,
                                               const std::vector<double>& scores,
                                               const Action& order) {
-  const RankingDistribution distribution(1, family.uniform_mixture);
-  ScoredCandidates candidates;
-  candidates.scores = scores;
-  candidates.top_k = static_cast<uint32_t>(order.size());
+  const DistributionCase c = Ranking(
+      scores, static_cast<uint32_t>(order.size()), family.uniform_mixture);
   std::vector<double> conditionals;
-  distribution.ConditionalLogPropensities(candidates, order, &conditionals);
+  c.Distribution()->ConditionalLogPropensities(c.Candidates(), order,
+                                               &conditionals);
   return conditionals;
 }
 

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/random_queries.h"
+#include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -82,8 +83,7 @@ TEST(TreeLearnerTest, RanksOrSelects) {
   EXPECT_TRUE(select.has_softmax_selection());
   task.action_kind = ActionKind::kSubset;
   EXPECT_THAT(learner->MakePolicy(task),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("action is label, must be rank or select")));
+              IsInvalidArgument("action is label, must be rank or select"));
 }
 
 TEST(TreeLearnerTest, SomebodyMustTrainTheTrees) {

@@ -1,14 +1,81 @@
-#include "core/learners/multilabel/context_rows.h"
-
+#include <cstddef>
 #include <vector>
 
 #include "Eigen/Core"
 #include "core/base/random.h"
+#include "core/learners/multilabel/context_rows.h"
 #include "core/learners/multilabel/context_rows_kernels.h"
+#include "core/learners/multilabel/sparse_rows.h"
 #include "gtest/gtest.h"
 
 namespace sortition {
 namespace {
+
+// Blocks of 32, 8, 4 and 1 labels.
+constexpr uint32_t kManyLabels = 45;
+constexpr uint32_t kManyFeatures = 30;
+constexpr size_t kContexts = 9;
+
+class SparseRowsTest : public testing::Test {
+ protected:
+  SparseRowsTest() : random_(SeedKey(1)) {
+    contexts_.num_features = kManyFeatures;
+    contexts_.num_labels = kManyLabels;
+    for (size_t row = 0; row < kContexts; ++row) {
+      for (uint32_t j = 0; j < kManyFeatures; ++j) {
+        if (row == 4 || random_.Uniform() < 0.7) continue;  // 4 is empty.
+        contexts_.columns.push_back(j);
+        contexts_.values.push_back(static_cast<float>(random_.Normal()));
+      }
+      contexts_.row_offsets.push_back(contexts_.values.size());
+    }
+  }
+  std::vector<double> Normals(size_t size) {
+    std::vector<double> values(size);
+    for (double& value : values) value = random_.Normal();
+    return values;
+  }
+
+  RandomSequence random_;
+  LabelContexts contexts_;
+  const std::vector<uint32_t> rows_ = {7, 0, 4, 8, 2};
+};
+
+// Wide vectors perform the operations of one label after the other: equal bits.
+TEST_F(SparseRowsTest, ScoresHaveTheBitsOfOneLabelAtATime) {
+  const std::vector<double> weights = Normals(kManyFeatures * kManyLabels);
+  std::vector<double> scores(rows_.size() * kManyLabels, -1);
+  ScoreSparseRows(contexts_, rows_, weights.data(), scores.data());
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    for (uint32_t l = 0; l < kManyLabels; ++l) {
+      double sum = 0;
+      for (uint64_t k = contexts_.row_offsets[rows_[r]];
+           k < contexts_.row_offsets[rows_[r] + 1]; ++k) {
+        sum += static_cast<double>(contexts_.values[k]) *
+               weights[contexts_.columns[k] * kManyLabels + l];
+      }
+      EXPECT_EQ(scores[r * kManyLabels + l], sum) << r << " " << l;
+    }
+  }
+}
+
+TEST_F(SparseRowsTest, GradientsHaveTheBitsOfOneLabelAtATime) {
+  const std::vector<double> factors = Normals(rows_.size() * kManyLabels);
+  std::vector<double> gradient = Normals(kManyFeatures * kManyLabels);
+  std::vector<double> expected = gradient;
+  AddSparseRows(contexts_, rows_, factors.data(), gradient.data());
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    for (uint64_t k = contexts_.row_offsets[rows_[r]];
+         k < contexts_.row_offsets[rows_[r] + 1]; ++k) {
+      for (uint32_t l = 0; l < kManyLabels; ++l) {
+        expected[contexts_.columns[k] * kManyLabels + l] +=
+            static_cast<double>(contexts_.values[k]) *
+            factors[r * kManyLabels + l];
+      }
+    }
+  }
+  EXPECT_EQ(gradient, expected);
+}
 
 using Matrix =
     Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -101,14 +168,15 @@ TEST(ContextRowsTest, BitsDoNotDependOnTheOrderOfTheParts) {
 
 #if defined(__x86_64__)
 TEST(ContextRowsTest, WideKernelsAgreeWithThePortable) {
-  if (!internal::HasAvx2()) GTEST_SKIP() << "no AVX2 here";
+  if (!internal::HasAvx2())
+    GTEST_SKIP() << "skipped: no AVX2; another processor";
   constexpr size_t kStride = 48;
-  constexpr uint32_t kLabels = 6;
+  constexpr uint32_t kNumLabels = 6;
   struct alignas(64) {
     float rows[5][kStride];
-    double by_label[2][kLabels * kStride];
-    double scores[2][5 * kLabels];
-    double factors[5 * kLabels];
+    double by_label[2][kNumLabels * kStride];
+    double scores[2][5 * kNumLabels];
+    double factors[5 * kNumLabels];
   } data;
   RandomSequence random(SeedKey(1));
   const float* rows[5];
@@ -119,22 +187,22 @@ TEST(ContextRowsTest, WideKernelsAgreeWithThePortable) {
     }
   }
   for (double& factor : data.factors) factor = random.Normal();
-  for (size_t i = 0; i < kLabels * kStride; ++i) {
+  for (size_t i = 0; i < kNumLabels * kStride; ++i) {
     data.by_label[0][i] = data.by_label[1][i] = random.Normal();
   }
   internal::ContextRowsTask tasks[2];
   for (int k = 0; k < 2; ++k) {
-    tasks[k] = {rows,           kStride,          kLabels, data.factors,
-                data.scores[k], data.by_label[k], 8,       40};
+    tasks[k] = {rows,           kStride,          kNumLabels, data.factors,
+                data.scores[k], data.by_label[k], 8,          40};
   }
-  internal::ScoreRowsPortable(tasks[0], {0, kLabels});
-  internal::ScoreRowsAvx2(tasks[1], {0, kLabels});
-  for (size_t i = 0; i < 5 * kLabels; ++i) {
+  internal::ScoreRowsPortable(tasks[0], {0, kNumLabels});
+  internal::ScoreRowsAvx2(tasks[1], {0, kNumLabels});
+  for (size_t i = 0; i < 5 * kNumLabels; ++i) {
     EXPECT_NEAR(data.scores[0][i], data.scores[1][i], 1e-13);
   }
-  internal::SumRowsPortable(tasks[0], {0, kLabels});
-  internal::SumRowsAvx2(tasks[1], {0, kLabels});
-  for (size_t i = 0; i < kLabels * kStride; ++i) {
+  internal::SumRowsPortable(tasks[0], {0, kNumLabels});
+  internal::SumRowsAvx2(tasks[1], {0, kNumLabels});
+  for (size_t i = 0; i < kNumLabels * kStride; ++i) {
     EXPECT_NEAR(data.by_label[0][i], data.by_label[1][i], 1e-13);
   }
 }
