@@ -11,6 +11,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 
 namespace sortition {
@@ -187,7 +188,8 @@ TEST(MetricsTest, ServesOnAFreePortAndRefusesATakenOne) {
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not an address")));
 }
 
-// What Prometheus waits for by default are ten seconds.
+// If each of them had a thread until http.request_seconds (10 s) are over, 500
+// clients of the few threads would delay the scrape by minutes.
 TEST(MetricsTest, SilentClientsDoNotBlockAScrape) {
   Metrics metrics;
   ASSERT_OK_AND_ASSIGN(const int port, metrics.Serve("127.0.0.1:0"));
@@ -195,7 +197,8 @@ TEST(MetricsTest, SilentClientsDoNotBlockAScrape) {
   for (int i = 0; i < 500; ++i) silent.push_back(Connect(port));
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THAT(Scrape(port), StartsWith("HTTP/1.1 200"));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_LT(std::chrono::steady_clock::now() - start,
+            std::chrono::duration<double>(Patience(60)));
   for (const int socket : silent) ::close(socket);
 }
 

@@ -58,7 +58,7 @@ TEST_F(HttpGetTest, ReadsTheMetricsOfAnotherProcess) {
   ASSERT_OK_AND_ASSIGN(const int port, metrics.Serve("127.0.0.1:0"));
   ASSERT_OK_AND_ASSIGN(
       const std::string text,
-      HttpGet(absl::StrCat("localhost:", port), "/metrics", kLimits));
+      HttpGet(absl::StrCat("127.0.0.1:", port), "/metrics", kLimits));
   EXPECT_THAT(text, HasSubstr("\nc_total 7\n"));
   EXPECT_THAT(text, testing::Not(HasSubstr("HTTP/1")));
   EXPECT_THAT(

@@ -36,12 +36,10 @@ class HttpServerFixture : public testing::Test {
         std::move(hooks));
     EXPECT_OK(server.status());
     server_ = *std::move(server);
-    last_port_ = server_->port();
   }
   void Close() { server_.reset(); }
 
   int port() const { return server_->port(); }
-  int last_port() const { return last_port_; }
   int num_calls() const { return num_calls_; }
   std::string last_peer() {
     const std::lock_guard lock(mutex_);
@@ -63,7 +61,6 @@ class HttpServerFixture : public testing::Test {
   std::atomic<int> num_calls_{0};
   std::mutex mutex_;
   std::string last_peer_;
-  int last_port_ = 0;
   std::unique_ptr<HttpServer> server_;
 };
 

@@ -91,9 +91,13 @@ TEST_F(WaitingCallsTest, ABurstIsReadOnce) {
     EXPECT_FALSE(waiting.Check(1e9).has_value());
     waiting.Add(&call);
   }
-  waiting.Serve(MonotonicNanos() - int64_t{100'000'000});
+  const int64_t begin = MonotonicNanos();
+  waiting.Serve(begin - int64_t{100'000'000});
+  const double deciding = 1e-9 * static_cast<double>(MonotonicNanos() - begin);
   EXPECT_GE(waiting.EstimateSeconds(), 0.05);
-  EXPECT_LT(waiting.EstimateSeconds(), 0.5);
+  // Behind 100 calls, if reading took all of the time before and one call was
+  // decided. Reading that counts for each of these few would be 1.1 s.
+  EXPECT_LT(waiting.EstimateSeconds(), 0.1 + 101 * deciding);
   while (!waiting.empty()) waiting.Serve(MonotonicNanos());
 }
 
@@ -103,21 +107,16 @@ TEST_F(WaitingCallsTest, RefusingTakesAShareOfTheTime) {
   SlowQueuedCall call(0.001);
   EXPECT_TRUE(Add(5, &call));
   EXPECT_TRUE(waiting_.Check(1e9).has_value());
-  waiting_.Serve(MonotonicNanos() - int64_t{300'000'000});  // One of six.
+  const int64_t begin = MonotonicNanos();
+  waiting_.Serve(begin - int64_t{300'000'000});  // One of six.
   ServeAll();
   EXPECT_TRUE(waiting_.MayRead()) << "nothing else to do";
-  EXPECT_TRUE(Add(1, &call));
-  EXPECT_FALSE(waiting_.MayRead());
-  ServeAll();
-  int calls = 6;
   while (true) {
     ASSERT_TRUE(Add(1, &call));
     if (waiting_.MayRead()) break;
     ServeAll();
-    ++calls;
   }
-  // However slow the machine is, five calls are not 500 ms of it.
-  EXPECT_GT(calls, 6);
+  EXPECT_GE(MonotonicNanos() - begin, int64_t{500'000'000});
 }
 
 TEST(AdmissionTest, BytesAreBounded) {

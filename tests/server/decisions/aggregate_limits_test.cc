@@ -267,7 +267,7 @@ TEST_F(AggregateLimitsTest, TheBootstrapEndsBeforeTheDeadline) {
                        HasSubstr("deadline too near for 202 scores; not")));
   // Time for some samples, but not for all on any machine of today; on a busy
   // one perhaps not even for the order.
-  EXPECT_TRUE(PollUntil(60, [&] {
+  EXPECT_TRUE(PollUntil(Patience(60), [&] {
     scratch_.seconds_left = 0.004;
     return Aggregate(request).ok();
   }));
