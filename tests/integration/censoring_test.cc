@@ -253,12 +253,27 @@ TEST_F(CensoringTest, ClockThatJumps) {
 
 // A process that is frozen does not notice it: clocks run on.
 TEST_F(CensoringTest, ServerThatWasFrozenSaysSo) {
+  // SIGSTOP stops the threads one after the other, and a thread that still runs
+  // may write another sign of life.
+  const auto is_stopped = [&] {
+    const std::string tasks =
+        absl::StrCat("/proc/", deployment_.server().pid(), "/task");
+    for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+      const auto stat = ReadFile(task.path() / "stat");
+      // The state follows the name, which may contain parentheses.
+      if (!stat.ok() || stat->substr(stat->rfind(") ") + 2, 1) != "T") {
+        return false;
+      }
+    }
+    return true;
+  };
   StartServer();
   ASSERT_EQ(Select("before"), Select("before"));
   const auto alive_us = [&] {
     return ReadWriterState(deployment_.spool())->alive_us;
   };
   deployment_.server().Signal(SIGSTOP);
+  ASSERT_TRUE(PollUntil(kPatienceSeconds, is_stopped));
   const int64_t sign_us = alive_us();
   EXPECT_TRUE(
       PollUntil(kPatienceSeconds, [&] { return NowUs() - sign_us > 4500000; }));

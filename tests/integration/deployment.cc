@@ -94,11 +94,11 @@ std::shared_ptr<grpc::Channel> Deployment::NewChannel() const {
 
 absl::Status Deployment::StartServer(const std::vector<std::string>& flags) {
   std::vector<std::string> arguments = {
-      BinaryPath("sortition-server"),
-      "--listen=127.0.0.1:0",
-      "--metrics_listen=127.0.0.1:0",
-      "--http.listen=127.0.0.1:0",
-      absl::StrCat("--model_store=", models()),
+      BinaryPath("sortition-server"), "--listen=127.0.0.1:0",
+      // A busy machine makes calls wait. Tests of overload set these again.
+      "--admission.max_wait_seconds=60", "--admission.target_wait_seconds=60",
+      "--admission.max_long_wait_seconds=600", "--metrics_listen=127.0.0.1:0",
+      "--http.listen=127.0.0.1:0", absl::StrCat("--model_store=", models()),
       absl::StrCat("--spool.dir=", spool())};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   ASSIGN_OR_RETURN(server_, StartServing(arguments, path("server"),

@@ -44,7 +44,8 @@ class Deployment {
   ModelStore store() const { return ModelStore(models()); }
 
   // Starts the server and waits until it serves. `flags` are added to those
-  // that set directories and free ports. The model is "default".
+  // that set directories and free ports, and let calls wait long enough for a
+  // busy machine. The model is "default".
   absl::Status StartServer(const std::vector<std::string>& flags = {});
   absl::Status StartSidecar(const std::vector<std::string>& flags = {});
 

@@ -66,6 +66,7 @@ TEST(OverloadTest, LargeRequestsCannotTakeAllMemory) {
   Deployment deployment;
   ASSERT_OK(deployment.StartServer(
       {absl::StrCat("--limits.memory_bytes=", kMemory)}));
+  const uint64_t before = ResidentBytes(deployment.server().pid());
   // A request has 16 MiB of values; those of all clients are four times the
   // limit.
   v1::SelectRequest request;
@@ -91,10 +92,10 @@ TEST(OverloadTest, LargeRequestsCannotTakeAllMemory) {
   EXPECT_THAT(codes, Each(AnyOf(grpc::StatusCode::OK,
                                 grpc::StatusCode::RESOURCE_EXHAUSTED,
                                 grpc::StatusCode::UNAVAILABLE)));
-  const uint64_t peak = PeakBytes(deployment.server().pid());
-  RecordProperty("peak_bytes", absl::StrCat(peak));
+  const uint64_t grown = PeakBytes(deployment.server().pid()) - before;
+  RecordProperty("grown_bytes", absl::StrCat(grown));
   if (!kSanitized) {
-    EXPECT_LT(peak, kMemory * 3);
+    EXPECT_LT(grown, kMemory * 3);
   }
 
   const auto health =
@@ -110,9 +111,7 @@ TEST(OverloadTest, LargeRequestsCannotTakeAllMemory) {
 
 TEST(OverloadTest, HealthIsAnsweredAmongRequestsThatWait) {
   Deployment deployment;
-  // A busy machine must not make waits so long that calls are refused.
-  ASSERT_OK(deployment.StartServer({"--admission.max_wait_seconds=60",
-                                    "--admission.target_wait_seconds=60"}));
+  ASSERT_OK(deployment.StartServer());
   // One thread of the server, and more calls than that under way all the time.
   SelectLoad load({.address = deployment.address(), .threads = 100});
   ASSERT_TRUE(

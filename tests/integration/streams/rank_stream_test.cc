@@ -42,6 +42,7 @@ TEST_F(RankStreamTest, LearnsFromRewardsByRankAndTheLedgerIsEqual) {
   StartServers(/*num_brokers=*/3, kServers);
   for (size_t i = 0; i < kServers; ++i) StartShipper(i);
   StartConsumer();
+  WaitForCopies();
   RankUsers users({sites_[0]->address(), sites_[1]->address()},
                   /*num_threads=*/2);
   users.Start(kFirstAnswers);

@@ -15,6 +15,7 @@
 #include "io/clocks.h"
 #include "io/files.h"
 #include "io/segments/segment.h"
+#include "io/spool/writer_state.h"
 #include "sortition/log/v1/stream.pb.h"
 #include "tests/testing/status_matchers.h"
 
@@ -102,7 +103,7 @@ std::vector<std::string> StreamTest::JoinFlags() const {
   return {"--tuples=" + Tuples(),
           absl::StrCat("--join.reward_wait_time_seconds=", window_),
           absl::StrCat("--join.slack_seconds=", kSlack),
-          absl::StrCat("--join.max_away_seconds=", kMaxAway),
+          absl::StrCat("--join.max_away_seconds=", max_away_),
           "--segment_bytes=262144",
           "--segment_seconds=0.3"};
 }
@@ -149,6 +150,14 @@ void StreamTest::WaitForMoreTuples() {
   const size_t target = num_segments() + 2;
   EXPECT_TRUE(
       PollUntil(kPatienceSeconds, [&] { return num_segments() >= target; }));
+}
+
+void StreamTest::WaitForCopies() {
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
+      return std::filesystem::exists(Copy(i) + "/" + kWriterLockFile);
+    }));
+  }
 }
 
 void StreamTest::WaitForProgress() {

@@ -22,10 +22,7 @@ class VersionsTest : public testing::Test {
     Publish();
     Publish();
     // No call is refused, however slow the machine is.
-    ASSERT_OK(deployment_.StartServer(
-        {"--poll_seconds=0.05", "--admission.max_wait_seconds=60",
-         "--admission.target_wait_seconds=60",
-         "--admission.max_long_wait_seconds=600"}));
+    ASSERT_OK(deployment_.StartServer({"--poll_seconds=0.05"}));
     ASSERT_OK_AND_ASSIGN(client_,
                          Client::Connect(deployment_.address(), Patient()));
     const auto status = Status();
