@@ -163,19 +163,6 @@ TEST(RankingCrfTest, GradientsAreDerivatives) {
   }
 }
 
-// Eq. 14: the most probable order is that of falling scores.
-TEST(RankingCrfTest, HighScoresComeFirst) {
-  const std::vector<double> scores = {0.2, 3, 1};
-  std::vector<double> gradient(3);
-  RankingCrf crf;
-  crf.Evaluate(scores, std::vector<double>{0, 1, 2},
-               {.kind = CrfObjective::kExpectedLoss}, gradient);
-  const std::span<const double> p = crf.probabilities();
-  // In lexicographic order: 012 021 102 120 201 210.
-  EXPECT_EQ(std::max_element(p.begin(), p.end()) - p.begin(), 3);
-  EXPECT_EQ(std::min_element(p.begin(), p.end()) - p.begin(), 1);
-}
-
 // Both bound the loss of the predicted order.
 TEST(RankingCrfTest, UpperBoundsAreUpperBounds) {
   std::mt19937_64 random(3);

@@ -352,18 +352,6 @@ void AddAll(const Eigen::MatrixXd& payoffs, MatrixSimplex* simplex) {
   }
 }
 
-TEST(MatrixSimplexTest, PaperScissorsStoneIsPlayedUniformly) {
-  Eigen::Matrix3d payoffs;
-  payoffs << 0, 1, -1, -1, 0, 1, 1, -1, 0;
-  MatrixSimplex simplex;
-  simplex.Clear(-1, 0);
-  AddAll(payoffs, &simplex);
-  ASSERT_TRUE(simplex.Solve());
-  for (const double x : simplex.row_strategy()) EXPECT_NEAR(x, 1. / 3, 1e-15);
-  for (const double z : simplex.column_strategy())
-    EXPECT_NEAR(z, 1. / 3, 1e-15);
-}
-
 TEST(MatrixSimplexTest, AgreesWithLinearProgramming) {
   RandomSequence random(HashBytes("whole"));
   MatrixSimplex simplex;

@@ -176,15 +176,6 @@ TEST(BruteForceTest, VariancesAreAsDerived) {
       1e-12);
 }
 
-// The theorem of the paper: it is better than plain weights.
-TEST(BruteForceTest, BalancedWeightsHaveLessVariance) {
-  EXPECT_LT(
-      Enumerate({EstimatorKind::kBalanced}, kFirstLog, kSecondLog, kReward)
-          .variance,
-      Enumerate({EstimatorKind::kIps}, kFirstLog, kSecondLog, kReward)
-          .variance);
-}
-
 // What cutting weights takes away.
 TEST(BruteForceTest, BiasOfClippingIsAsDerived) {
   const double value = ValueOfPolicy(kReward);
