@@ -25,17 +25,19 @@ shift 2
 "$sources/install_packages.sh" "$root/client/node" "$folder" || exit 0
 
 # The archive that is released has what npm packs (tests/deploy/packaging/node_archive_test.py).
-rm -rf "$folder/tests"
-mkdir -p "$folder/tests/node_modules"
+# A folder of this run, below that of the packages, where node looks for them.
+tests=$(mktemp -d "$folder/tests.XXXXXX")
+trap 'rm -rf "$tests"' EXIT
+mkdir "$tests/node_modules"
 SOURCE_DATE_EPOCH=0 python3 "$root/tools/packaging/node_archive.py" --sources "$root" \
-  --output "$folder/sortition.tgz"
-tar xzf "$folder/sortition.tgz" -C "$folder/tests/node_modules"
-mv "$folder/tests/node_modules/package" "$folder/tests/node_modules/sortition"
-cp "$sources"/*.mjs "$sources"/*.mts "$sources"/*.json "$folder/tests"
+  --output "$tests/sortition.tgz"
+tar xzf "$tests/sortition.tgz" -C "$tests/node_modules"
+mv "$tests/node_modules/package" "$tests/node_modules/sortition"
+cp "$sources"/*.mjs "$sources"/*.mts "$sources"/*.json "$tests"
 
-cd "$folder/tests"
+cd "$tests"
 case ${1:-} in
-  '') exec node --test ./*.test.mjs ;;
-  *.test.mjs) exec node --test "$@" ;;
-  *) exec node "$@" ;;
+  '') node --test ./*.test.mjs ;;
+  *.test.mjs) node --test "$@" ;;
+  *) node "$@" ;;
 esac

@@ -259,11 +259,17 @@ class SeveralServersTest(ProcessTest):
         for decision_id, reward in zip(joined["decision_id"], joined["reward"]):
             self.assertIn(reward, (0.0, 1.0))
             self.assertIn(decision_id, rewarded)
-        feedback: Counter[str] = Counter()
+        # Feedback that is late is written after the tuple of its decision.
+        wait_until(lambda: self.feedback().total() >= len(rewarded), "all feedback")
+        self.assertEqual(self.feedback(), Counter(rewarded))
+
+    def feedback(self) -> Counter[str]:
+        """Counts the feedback in tuples and late records by decision."""
+        counts: Counter[str] = Counter()
         for record in self.messages():
             late = [record.late.feedback] if record.HasField("late") else []
-            feedback.update(one.decision_id for one in [*late, *record.tuple.feedback])
-        self.assertEqual(feedback, Counter(rewarded))
+            counts.update(one.decision_id for one in [*late, *record.tuple.feedback])
+        return counts
 
     def messages(self) -> list:
         folders = [self.folder / "tuples"]
