@@ -121,7 +121,7 @@ TEST_F(RankTrainTest, ItemsAtTheirRanksTeachWhereEachIsJudgedByItself) {
 
 // A bound holds learning back the more, the surer it must be.
 TEST_F(RankTrainTest, ExposuresTeachWithoutWeightsOfOrders) {
-  Prepare("pbm", 1500);
+  Prepare("pbm", 800);
   SetExposure();
   const double logged = LoggingValue();
   const double exact = TrainedValue();

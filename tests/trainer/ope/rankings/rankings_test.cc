@@ -154,7 +154,7 @@ TEST_F(RankingsOpeTest, MarginalsOfOtherLawsAreDrawn) {
   model::v1::Model model = RankModel(kJudged);
   model.mutable_policy()->mutable_plackett_luce()->add_rank_factors(1);
   auto tuples = Draw(User::kCascade);
-  tuples.resize(1000);
+  tuples.resize(400);
   WriteLog(tuples);
   Publish(model);
   SetPolicies({"version:2", "version:3"});
