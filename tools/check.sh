@@ -65,7 +65,7 @@ part layering layering
 part 'build and test' suite dev
 if $long; then
   part benchmarks benchmarks
-  part 'includes' includes --target sortition-server sortition-sidecar sortition-trainer sortition
+  part includes includes
   part 'lint of everything' lint_all
   part 'address and undefined behaviour' suite asan
   part threads suite tsan
