@@ -10,7 +10,7 @@ RUN [ -e /given/sortition-server ] || { apt-get update && DEBIAN_FRONTEND=nonint
       apt-get install -y --no-install-recommends $(awk '$1 == "build" { print $2 }' /given/packages.txt) && \
       rm -rf /var/lib/apt/lists/*; }
 COPY . .
-# RUN_TESTS=1 builds and runs every test first.
+# RUN_TESTS=1 builds and runs the tests first.
 ARG RUN_TESTS=0
 RUN if [ -e /given/sortition-server ]; then \
       install -D -t build/release/bin /given/sortition*; \

@@ -35,10 +35,14 @@ def read_needs(path):
 
 
 def suite_labels(suite, room, sources):
+    """Returns the room and the folder of the suite. Two suites of one name would be merged."""
     folders = {os.path.relpath(os.path.dirname(os.path.realpath(case["file"])),
                                os.path.join(sources, "tests")) for case in suite["testsuite"]}
     # Cases of a typed suite may be reported with the line of a GoogleTest header.
-    return [room] + sorted(f for f in folders if not f.startswith("..") and f != room)
+    folders = sorted(folder for folder in folders if not folder.startswith(".."))
+    if len(folders) > 1:
+        raise SystemExit(f"suite {suite['name']} is in several folders: {', '.join(folders)}")
+    return list(dict.fromkeys([room, *folders]))
 
 
 def main():
@@ -50,7 +54,14 @@ def main():
     properties, more_labels = read_needs(options.needs)
     timeout = 900 * int(options.patience)
     lines = []
-    for suite in list_cases(options.program):
+    suites = list_cases(options.program)
+    if not suites:
+        raise SystemExit(f"{options.program} has no suites")
+    names = {f"{options.room}.{suite['name']}" for suite in suites}
+    for name in set(properties) | set(more_labels):
+        if name.startswith(options.room + ".") and name not in names:
+            raise SystemExit(f"{options.needs} names {name}, which is no suite of {options.program}")
+    for suite in suites:
         name = f"{options.room}.{suite['name']}"
         labels = ";".join(suite_labels(suite, options.room, sources) + more_labels.get(name, []))
         lines.append(f'add_test("{name}" "{options.program}" "--gtest_filter={suite["name"]}.*")')

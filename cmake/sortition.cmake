@@ -19,7 +19,7 @@ add_library(sortition_warnings INTERFACE)
 target_compile_options(sortition_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   # In a batch every source is an included file, which this warning takes for a header.
-  $<$<BOOL:${SORTITION_UNITY}>:-Wno-subobject-linkage>
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${SORTITION_UNITY}>>:-Wno-subobject-linkage>
   $<$<BOOL:${SORTITION_WERROR}>:-Werror>)
 
 # Sanitizers apply to every target, generated code included.
@@ -64,7 +64,8 @@ endfunction()
 
 # Generated sources: no warnings and, in builds for development, little optimisation. They
 # are compiled in batches, too: protoc gives two file-scope names to every file, which a
-# macro makes unique.
+# macro makes unique. The headers of Protobuf use one of the names as a member, before the
+# macro exists; a header that used it later would not compile.
 function(sortition_generated target)
   target_link_libraries(${target} PRIVATE sortition_warnings)
   target_compile_options(${target} PRIVATE -w)
@@ -85,8 +86,7 @@ function(sortition_generated target)
 endfunction()
 
 # Compiles the sources of `target` in batches: one translation unit includes up to
-# `batch_size` of them, so that the headers that they share are parsed once. Sources
-# that SORTITION_ALONE lists are compiled by themselves.
+# `batch_size` of them, so that the headers that they share are parsed once.
 function(sortition_use_unity target batch_size)
   if(SORTITION_UNITY)
     set_target_properties(${target} PROPERTIES
@@ -94,7 +94,8 @@ function(sortition_use_unity target batch_size)
   endif()
 endfunction()
 
-# Paths of `sources` of the current folder relative to the root of the project.
+# Compiles the sources of `target` that SORTITION_ALONE lists, relative to the root of the
+# project, by themselves.
 function(sortition_keep_alone target)
   foreach(source IN LISTS SORTITION_ALONE)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/${source}
@@ -176,13 +177,12 @@ function(sortition_room name)
   endif()
 endfunction()
 
-# sortition_script_test(ROOM.NAME COMMAND c ... [GROUP g] [TIMEOUT s] [PROCESSORS n]
-# [LOCK l]): a test that is a script, run in the current folder. It is skipped if it
-# prints "skipped: REASON; COMMAND THAT HELPS". Its labels are its room, its folder and
-# group:GROUP if its needs are large (tools/packages.txt). Tests of one LOCK do not run
-# at the same time.
+# sortition_script_test(ROOM.NAME COMMAND c ... [GROUP g] [TIMEOUT s] [PROCESSORS n]): a
+# test that is a script, run in the current folder. A script that cannot run prints
+# "skipped: REASON; COMMAND THAT HELPS" and exits with 77. The labels of the test are its
+# room, its folder and group:GROUP if its needs are large (tools/packages.txt).
 function(sortition_script_test name)
-  cmake_parse_arguments(arg "" "GROUP;TIMEOUT;PROCESSORS;LOCK" "COMMAND" ${ARGN})
+  cmake_parse_arguments(arg "" "GROUP;TIMEOUT;PROCESSORS" "COMMAND" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR
     BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
@@ -202,7 +202,7 @@ function(sortition_script_test name)
   endif()
   math(EXPR timeout "${timeout} * ${SORTITION_PATIENCE}")
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout}
-    PROCESSORS ${processors} RESOURCE_LOCK "${arg_LOCK}" SKIP_REGULAR_EXPRESSION "skipped: "
+    PROCESSORS ${processors} SKIP_RETURN_CODE 77
     ENVIRONMENT "SORTITION_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};SORTITION_PATIENCE=${SORTITION_PATIENCE};SORTITION_SOURCES=${PROJECT_SOURCE_DIR}")
 endfunction()
 
@@ -233,6 +233,8 @@ function(sortition_test_room name)
       --binaries=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
       --patience=${SORTITION_PATIENCE} --output=${suites}
     BYPRODUCTS ${suites} VERBATIM)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS
+    ${PROJECT_SOURCE_DIR}/tests/needs.txt ${PROJECT_SOURCE_DIR}/cmake/list_suites.py)
   # A room that was not built has no suites yet.
   file(CONFIGURE OUTPUT ${suites}.optional CONTENT "include(\"${suites}\" OPTIONAL)\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites}.optional)
@@ -251,12 +253,17 @@ function(sortition_tests)
   target_sources(${target} PRIVATE ${arg_SRCS})
   target_link_libraries(${target} PRIVATE ${arg_DEPS})
   string(MAKE_C_IDENTIFIER ${folder} group)
-  set(index 0)
+  # A folder may call this several times.
+  get_property(index DIRECTORY PROPERTY sortition_num_tests)
+  if(NOT index)
+    set(index 0)
+  endif()
   foreach(source IN LISTS arg_SRCS)
     math(EXPR batch "${index} / 12")
     set_source_files_properties(${source} TARGET_DIRECTORY ${target}
       PROPERTIES UNITY_GROUP ${group}_${batch})
     math(EXPR index "${index} + 1")
   endforeach()
+  set_property(DIRECTORY PROPERTY sortition_num_tests ${index})
   sortition_keep_alone(${target})
 endfunction()

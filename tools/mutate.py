@@ -19,6 +19,7 @@ file system and in a process namespace of their own, because a mutant may remove
 import argparse
 import collections
 import concurrent.futures
+import filecmp
 import json
 import os
 import pathlib
@@ -121,7 +122,7 @@ def test_rooms(copy):
     """Returns the names of the test programs, without those that need another build."""
     found = set()
     for path in pathlib.Path(copy, "tests").glob("*/CMakeLists.txt"):
-        found |= set(re.findall(r"^sortition_test_room\((\w+)", path.read_text(), re.MULTILINE))
+        found |= set(re.findall(r"^\s*sortition_test_room\((\w+)", path.read_text(), re.MULTILINE))
     return sorted(found - {"integration"})
 
 
@@ -297,14 +298,25 @@ def report(results, earlier):
 
 
 def copy_tests(tree, copy):
-    """Replaces the tests of the copy, and the rest of it that is no product, by those of the tree."""
-    for path in ("tests", "bench", "cmake", "CMakeLists.txt", "CMakePresets.json"):
+    """Makes the copy equal to the working tree, except for the product's sources that the copy has."""
+    def files(folder):
+        listed = git(folder, "ls-files", "--cached", "--others", "--exclude-standard").split("\n")
+        return {path for path in listed if os.path.isfile(os.path.join(folder, path))}
+
+    def is_product(path):
+        return path.split("/")[0] in ROOMS and path.endswith((".cc", ".h"))
+
+    wanted, present = files(tree), files(copy)
+    for path in present - wanted - {"mutants.json", HEADER}:
+        if not is_product(path):
+            os.remove(os.path.join(copy, path))
+    for path in wanted:
         source, target = os.path.join(tree, path), os.path.join(copy, path)
-        if os.path.isfile(source):
-            shutil.copy2(source, target)
-        else:
-            shutil.rmtree(target)
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        if path in present and (is_product(path) or filecmp.cmp(source, target, shallow=False)):
+            continue  # An unchanged file is not compiled again.
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copyfile(source, target)
+        shutil.copymode(source, target)
 
 
 def main():
@@ -321,8 +333,8 @@ def main():
     parser.add_argument("--folder", default="", help="break lines of this folder only, such as core/base")
     parser.add_argument("--tests", help="rooms whose tests run, such as core,io "
                         "(default: all but integration, which is slow)")
-    parser.add_argument("--only-tests-changed", metavar="TREE", help="take the tests of this working tree, "
-                        "keep the mutants; not when the results file has begun")
+    parser.add_argument("--only-tests-changed", metavar="TREE", help="copy all but the product's sources from "
+                        "this working tree; skipped when the file of results has begun")
     parser.add_argument("--compare", metavar="RESULTS", help="earlier results to compare with")
     options = parser.parse_args()
     copy = os.path.realpath(options.copy)

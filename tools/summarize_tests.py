@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Prints the end of a test run: its slowest and its failed tests, what was skipped and how to run it.
+"""Prints the end of a test run: the slowest and the failed tests, what was skipped and how to run it.
 
-usage: summarize_tests.py JUNIT_FILE [--left-out=GROUP|GROUP...] [--forbid-skips]
+usage: summarize_tests.py FOLDER [--left-out='GROUP ...'] [--forbid-skips]
+       summarize_tests.py FOLDER --list-failed
 
-Exits with 1 if a test was skipped and --forbid-skips is given. Tests that are skipped print
-"skipped: REASON; COMMAND"; GoogleTest prints the same for single cases.
+FOLDER has one JUnit file of ctest for each run. Exits with 1 if a test was skipped and
+--forbid-skips is given. Tests that are skipped, and single cases of GoogleTest, print
+"skipped: REASON; COMMAND". --list-failed prints the names of failed tests only.
 """
 import argparse
+import collections
+import pathlib
 import re
 import sys
 import xml.etree.ElementTree
@@ -14,52 +18,78 @@ import xml.etree.ElementTree
 
 def skip_reasons(output):
     """Returns the reasons that the output of a test states, each once."""
-    reasons = re.findall(r"skipped: (.*)", output)
-    return list(dict.fromkeys(reason.strip() for reason in reasons))
+    reasons = dict.fromkeys(reason.strip() for reason in re.findall(r"skipped: (.*)", output))
+    return list(reasons) or ["no reason given"]
 
 
-def read_cases(path):
-    root = xml.etree.ElementTree.parse(path).getroot()
-    for case in root.iter("testcase"):
-        yield case.get("name"), case.get("status"), float(case.get("time") or 0), \
-            case.findtext("system-out") or ""
+class Run:
+    """The results of one run."""
+
+    def __init__(self, path):
+        self.number = int(path.stem)
+        self.num_tests = 0
+        self.seconds = []  # (seconds, name)
+        self.failed = []
+        self.skipped = []  # (name, reasons)
+        for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+            self._add(case)
+
+    def _add(self, case):
+        name, output = case.get("name"), case.findtext("system-out") or ""
+        self.num_tests += 1
+        self.seconds.append((float(case.get("time") or 0), name))
+        # ctest calls a program that it cannot start "notrun", too.
+        skip = case.find("skipped")
+        if skip is not None and (skip.get("message") or "").startswith("SKIP_"):
+            self.skipped.append((name, skip_reasons(output)))
+        elif case.get("status") not in ("run", "disabled"):
+            self.failed.append(name)
+        else:
+            cases = re.findall(r"^\[  SKIPPED \] (\S+) \(", output, re.MULTILINE)
+            if cases:
+                self.skipped.append((", ".join(cases), skip_reasons(output)))
+
+
+def print_summary(runs, left_out):
+    last = runs[-1]
+    slowest = sorted(last.seconds, reverse=True)[:5]
+    print("slowest: " + ", ".join(f"{name} {seconds:.0f} s" for seconds, name in slowest))
+    failed = collections.defaultdict(list)
+    for run in runs:
+        for name in run.failed:
+            failed[name].append(run.number)
+    for name, numbers in sorted(failed.items()):
+        print(f"FAILED   {name}" + (f" in runs {numbers} of {len(runs)}" if len(runs) > 1 else ""))
+    for name, reasons in last.skipped:
+        for reason in reasons:
+            print(f"skipped  {name}: {reason}")
+    for group in left_out:
+        option = "--long" if group == "long" else f"--with {group}"
+        print(f"left out the group {group}; to run it: ./dev test {option}")
+    num_passed = last.num_tests - len(last.failed) - len(last.skipped)
+    print(f"{num_passed} passed, {len(last.failed)} failed, {len(last.skipped)} skipped")
+    if failed:
+        print("to run the failed tests again: ./dev test --failed")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--left-out", default="", help="groups of tests that did not run")
     parser.add_argument("--forbid-skips", action="store_true")
+    parser.add_argument("--list-failed", action="store_true")
     options = parser.parse_args()
-
-    failed, skips, times = [], [], []
-    for name, status, seconds, output in read_cases(options.file):
-        times.append((seconds, name))
-        if status == "fail":
-            failed.append(name)
-        elif status != "run":
-            skips.append((name, skip_reasons(output) or ["no reason given"]))
-        else:
-            # Single cases of a suite that ran.
-            cases = re.findall(r"\[  SKIPPED \] (\S+) \(", output)
-            if cases:
-                skips.append((", ".join(cases), skip_reasons(output) or ["no reason given"]))
-
-    slowest = ", ".join(f"{name} {seconds:.0f} s" for seconds, name in sorted(times)[:-6:-1])
-    print(f"slowest: {slowest}")
-    for name in failed:
-        print(f"FAILED   {name}")
-    for name, reasons in skips:
-        for reason in reasons:
-            print(f"skipped  {name}: {reason}")
-    for group in filter(None, options.left_out.split("|")):
-        option = "--long" if group == "long" else f"--with {group}"
-        print(f"left out the group {group}; to run it: ./dev test {option}")
-    print(f"{len(times) - len(failed) - len(skips)} passed, {len(failed)} failed, {len(skips)} skipped")
-    if failed:
-        print("to run the failed tests again: ./dev test --failed")
-    if skips and options.forbid_skips:
-        print("a skipped test of the default set is a failure here")
+    runs = [Run(path) for path in sorted(options.folder.glob("*.xml"))]
+    if options.list_failed:
+        for name in sorted({name for run in runs for name in run.failed}):
+            print(name)
+        return 0
+    if not runs:
+        print("ctest left no results")
+        return 1
+    print_summary(runs, options.left_out.split())
+    if runs[-1].skipped and options.forbid_skips:
+        print("a skipped test of the default set is a failure in CI")
         return 1
     return 0
 

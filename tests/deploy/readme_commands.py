@@ -63,14 +63,14 @@ def script(binaries: pathlib.Path, folder: str, document: pathlib.Path, title: s
 def main() -> int:
     if shutil.which("curl") is None:
         print("skipped: no curl; ./dev setup test")
-        return 0
+        return 77
     if "--inside" not in sys.argv:
         # Root needs no namespace of users, and may make none in a chroot.
         unshare = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
         probe = subprocess.run([*unshare, "true"], capture_output=True, check=False, text=True)
         if probe.returncode != 0:
             print(f"skipped: no network namespace here ({probe.stderr.strip()}); ./dev test deploy as root")
-            return 0
+            return 77
         command = [*unshare, sys.executable, "-B", *sys.argv, "--inside"]
         return subprocess.run(command, check=False).returncode
     raise_loopback()

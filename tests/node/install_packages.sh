@@ -7,16 +7,16 @@ usage() {
 usage: tests/node/install_packages.sh [SOURCE FOLDER]
 
 Installs the packages that SOURCE/package-lock.json names into FOLDER, once for each state of
-that file. Fails after a line "skipped: ..." if there is no node or npm, or npm fails. Without
-arguments it only looks for node.
+that file. Without arguments it only looks for node. Prints a line "skipped: ..." and exits with 77
+if there is no node or npm, or npm fails.
 TEXT
 }
 
 case ${1:-} in --help | -h) usage && exit 0 ;; esac
-skip() { echo "skipped: $*" && exit 1; }
+skip() { echo "skipped: $*" && exit 77; }
 command -v node >/dev/null || skip 'no node; ./dev setup test'
 node -e 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)' ||
-  skip "node $(node --version) is older than 18; ./dev setup test"
+  skip "node $(node --version) is older than 18; install Node 18 or newer"
 [ $# -gt 0 ] || exit 0
 source=$1 folder=$2
 command -v npm >/dev/null || skip 'no npm; ./dev setup test'

@@ -22,7 +22,7 @@ SORTITION_BINARIES=$(cd "$2" && pwd)
 export SORTITION_BINARIES SORTITION_SOURCES=$root
 shift 2
 
-"$sources/install_packages.sh" "$root/client/node" "$folder" || exit 0
+"$sources/install_packages.sh" "$root/client/node" "$folder"
 
 # The archive that is released has what npm packs (tests/deploy/packaging/node_archive_test.py).
 # A folder of this run, below that of the packages, where node looks for them.

@@ -35,7 +35,7 @@ def main(names: list[str]) -> int:
     absent += [package for module, package in NEEDED.items() if is_absent(module)]
     if absent:
         print(f"skipped: no {', '.join(absent)}; ./dev setup test")
-        return 0
+        return 77
     tests = unittest.defaultTestLoader.loadTestsFromNames(names)
     return 0 if unittest.TextTestRunner(verbosity=2).run(tests).wasSuccessful() else 1
 

@@ -30,7 +30,7 @@ missing=()
 for package in $packages; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || missing+=("$package")
 done
-[ ${#missing[@]} -eq 0 ] || { echo "skipped: no ${missing[*]}; ./dev test --with ${language,}" && exit 0; }
+[ ${#missing[@]} -eq 0 ] || { echo "skipped: no ${missing[*]}; ./dev test --with ${language,}" && exit 77; }
 
 rm -rf "$folder/run"
 mkdir -p "$folder/run/models" "$folder/sources"

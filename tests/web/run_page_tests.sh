@@ -24,11 +24,11 @@ install=$sources/../node/install_packages.sh
 folder=$1
 shift
 if [ "$folder" = --no-browser ]; then
-  "$install" || exit 0
+  "$install"
 else
   PAGE_BROWSER=$(command -v chromium || command -v chromium-browser) ||
-    { echo 'skipped: no chromium; ./dev setup test' && exit 0; }
-  "$install" "$sources" "$folder" || exit 0
+    { echo 'skipped: no chromium; ./dev setup test' && exit 77; }
+  "$install" "$sources" "$folder"
   PAGE_MODULES=$(cd "$folder" && pwd)
   export PAGE_BROWSER PAGE_MODULES PAGE_PICTURES=$PAGE_MODULES/pictures
 fi

@@ -277,13 +277,15 @@ bool HasTerminals() {
 }
 
 TEST(TerminalTest, TopEndsWhenItsTerminalIsGone) {
-  if (!HasTerminals()) GTEST_SKIP() << "no pseudo-terminals: mount /dev/pts";
+  if (!HasTerminals())
+    GTEST_SKIP() << "skipped: no pseudo-terminals; mount /dev/pts";
   EXPECT_EXIT(RunOnATerminal([](const std::string&) { return true; }),
               testing::ExitedWithCode(0), "");
 }
 
 TEST(TerminalTest, LinesAreCutToTheScreen) {
-  if (!HasTerminals()) GTEST_SKIP() << "no pseudo-terminals: mount /dev/pts";
+  if (!HasTerminals())
+    GTEST_SKIP() << "skipped: no pseudo-terminals; mount /dev/pts";
   EXPECT_EXIT(RunOnATerminal(FitsInto30Columns), testing::ExitedWithCode(0),
               "");
 }

@@ -66,6 +66,7 @@ if __name__ == "__main__":
     rendered.require_tools()
     SchemasTest.folder = pathlib.Path(sys.argv.pop(1)).resolve()
     install = HERE.parents[1] / "node" / "install_packages.sh"
-    if subprocess.run([install, HERE, SchemasTest.folder], check=False).returncode != 0:
-        sys.exit(0)
+    status = subprocess.run([install, HERE, SchemasTest.folder], check=False).returncode
+    if status != 0:
+        sys.exit(status)
     unittest.main(verbosity=2)

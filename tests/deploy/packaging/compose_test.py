@@ -17,7 +17,7 @@ try:
     import yaml
 except ImportError:
     print("skipped: no python3-yaml; ./dev setup test")
-    sys.exit(0)
+    sys.exit(77)
 
 
 def seconds(text: str) -> int:

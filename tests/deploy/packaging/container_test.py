@@ -262,5 +262,5 @@ class HealthTest(Scripts):
 if __name__ == "__main__":
     if not shutil.which("wget"):
         print("skipped: no wget; ./dev setup test")
-        sys.exit(0)
+        sys.exit(77)
     unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -56,5 +56,5 @@ class NodeArchiveTest(unittest.TestCase):
 if __name__ == "__main__":
     if not shutil.which("node"):
         print("skipped: no node; ./dev setup test")
-        sys.exit(0)
+        sys.exit(77)
     unittest.main(argv=sys.argv[:1] + sys.argv[2:])
