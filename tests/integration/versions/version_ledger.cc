@@ -3,11 +3,14 @@
 #include <grpcpp/create_channel.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/choices/traffic_split.h"
+#include "gtest/gtest.h"
 #include "sortition/v1/ranking.grpc.pb.h"
+#include "tests/integration/deployment.h"
 #include "tests/integration/load.h"
 
 namespace sortition {
@@ -67,8 +70,14 @@ void VersionLoad::Stop() {
 void VersionLoad::Run(const std::string& address, int thread_index) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  const auto stub = v1::Ranking::NewStub(grpc::CreateCustomChannel(
-      address, grpc::InsecureChannelCredentials(), arguments));
+  const auto channel = grpc::CreateCustomChannel(
+      address, grpc::InsecureChannelCredentials(), arguments);
+  // gRPC 1.51 reads errno after it has allocated memory: where there is no
+  // /sys, the first attempt to connect can fail with "No such file".
+  EXPECT_TRUE(channel->WaitForConnected(
+      std::chrono::system_clock::now() +
+      std::chrono::seconds(static_cast<int64_t>(kPatienceSeconds))));
+  const auto stub = v1::Ranking::NewStub(channel);
   v1::SelectRequest request;
   *request.mutable_context() =
       MakeContext(5, 8, static_cast<uint32_t>(thread_index));
