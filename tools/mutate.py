@@ -2,7 +2,7 @@
 """Measures the power of the tests: breaks single lines of the product and counts how many are caught.
 
 COPY is a clone of the project in which this script may change files, for example
-  git clone . /tmp/mutants && tools/mutate.py /tmp/mutants --results=/tmp/before.jsonl
+  git clone . ../mutants && tools/mutate.py ../mutants --results=../before.jsonl
 The mutants are compiled into the copy once, each behind a switch that the environment variable
 SORTITION_MUTANT turns on. Every suite first runs without a mutant, which records its running time
 and the mutants that it reaches. Then each mutant runs the suites that reach it, nearest folder
@@ -11,8 +11,8 @@ caught. Suites that fail without a mutant are left out.
 
 The results file has a JSON object per line for each mutant; a second call continues an interrupted
 one. To measure again after tests were changed, with the same mutants:
-  tools/mutate.py /tmp/mutants --only-tests-changed=. --results=/tmp/after.jsonl \\
-      --compare=/tmp/before.jsonl
+  tools/mutate.py ../mutants --only-tests-changed=. --results=../after.jsonl \\
+      --compare=../before.jsonl
 Only C++ tests run, not those of Python, Node and the shell. Test programs run with a read-only
 file system and in a process namespace of their own, because a mutant may remove or kill anything.
 """
