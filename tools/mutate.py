@@ -65,7 +65,7 @@ inline bool SortitionMutant(int number) {
 }
 """.replace("MAX_MUTANTS", str(MAX_MUTANTS))
 ISOLATED = """mount --bind "$SCRATCH" "$SCRATCH" && mount -o remount,bind,ro / &&
-mount -t tmpfs -o size=4g tmpfs /tmp && mount -t tmpfs -o size=4g tmpfs /dev/shm || exit 99
+mount --bind "$SCRATCH/tmp" /tmp && mount -t tmpfs -o size=6g tmpfs /dev/shm || exit 99
 ulimit -c 0; ulimit -d 6291456; cd /tmp; "$@" """
 
 
@@ -170,7 +170,8 @@ class Runner:
     def run(self, suite, limit, mutant=None):
         """Returns (how it failed or "", seconds, numbers of the mutants reached)."""
         scratch = pathlib.Path(self.copy, "build/mutants", str(threading.get_ident()))
-        scratch.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(scratch, ignore_errors=True)
+        (scratch / "tmp").mkdir(parents=True)
         (scratch / "reached").write_bytes(bytes(MAX_MUTANTS))
         environment = os.environ | {
             "SORTITION_BIN": os.path.join(self.copy, "build/dev/bin"), "SORTITION_PATIENCE": "1",
