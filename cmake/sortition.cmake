@@ -200,7 +200,6 @@ function(sortition_script_test name)
   if(arg_GROUP)
     list(APPEND labels group:${arg_GROUP})
   endif()
-  math(EXPR timeout "${timeout} * ${SORTITION_PATIENCE}")
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout}
     PROCESSORS ${processors} SKIP_RETURN_CODE 77
     ENVIRONMENT "SORTITION_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};SORTITION_PATIENCE=${SORTITION_PATIENCE};SORTITION_SOURCES=${PROJECT_SOURCE_DIR}")
