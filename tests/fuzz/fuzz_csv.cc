@@ -2,6 +2,4 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/import_bytes.h"
 
-FUZZ_TARGET(csv) {
-  sortition::ImportBytes("csv", data, size);
-}
+FUZZ_TARGET(csv) { sortition::ImportBytes("csv", data, size); }

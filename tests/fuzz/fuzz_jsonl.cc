@@ -2,6 +2,4 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/import_bytes.h"
 
-FUZZ_TARGET(jsonl) {
-  sortition::ImportBytes("jsonl", data, size);
-}
+FUZZ_TARGET(jsonl) { sortition::ImportBytes("jsonl", data, size); }

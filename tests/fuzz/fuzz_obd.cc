@@ -3,6 +3,4 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/import_bytes.h"
 
-FUZZ_TARGET(obd) {
-  sortition::ImportBytes("obd", data, size);
-}
+FUZZ_TARGET(obd) { sortition::ImportBytes("obd", data, size); }
