@@ -22,9 +22,14 @@ target_compile_options(sortition_warnings INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${SORTITION_UNITY}>>:-Wno-subobject-linkage>
   $<$<BOOL:${SORTITION_WERROR}>:-Werror>)
 
-# Sanitizers apply to every target, generated code included.
+# Sanitizers apply to every target. The checks of every pointer are left out of "undefined":
+# they cost twice the compile time of the rest together, and AddressSanitizer sees what most of
+# them would find.
 if(SORTITION_SANITIZE)
   add_compile_options(-fsanitize=${SORTITION_SANITIZE} -fno-omit-frame-pointer)
+  if(SORTITION_SANITIZE MATCHES undefined)
+    add_compile_options(-fno-sanitize=null,alignment,object-size,vptr,pointer-overflow)
+  endif()
   add_link_options(-fsanitize=${SORTITION_SANITIZE})
 endif()
 
@@ -71,6 +76,9 @@ function(sortition_generated target)
   target_compile_options(${target} PRIVATE -w)
   if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo)
     target_compile_options(${target} PRIVATE -O1 -g0)
+  endif()
+  if(SORTITION_SANITIZE MATCHES address)
+    target_compile_options(${target} PRIVATE -fno-sanitize=all)
   endif()
   set_target_properties(${target} PROPERTIES
     UNITY_BUILD ${SORTITION_UNITY} UNITY_BUILD_BATCH_SIZE 11
