@@ -16,6 +16,7 @@
 #include "io/models/serving_state.h"
 #include "process/log.h"
 #include "trainer/rollout/rollout_file.h"
+#include "trainer/rollout/rollout_ledger.h"
 #include "trainer/rollout/rollout_log.h"
 #include "trainer/rollout/rollout_plan.h"
 #include "trainer/rollout/rollout_rules.h"
@@ -191,16 +192,22 @@ std::string ActionName(RolloutAction action) {
 // Judges a rollout that is as it was left, and lets what follows happen.
 absl::Status Judge(const std::string& model_dir, const RolloutOptions& options,
                    Rollout* rollout, RolloutReport* report) {
-  ASSIGN_OR_RETURN(const RolloutEvidence evidence,
-                   ReadEvidence(options, *rollout));
+  ASSIGN_OR_RETURN(RolloutReading reading,
+                   ReadRolloutLog(options, model_dir, *rollout));
+  if (!options.dry_run()) {
+    RETURN_IF_ERROR(AppendToLedger(model_dir, reading.added, &reading.end));
+    rollout->set_ledger_bytes(reading.end.bytes);
+  }
+  *report->mutable_ledger() = reading.counts;
+  const RolloutEvidence& evidence = reading.evidence;
   const ServerFinding servers = AskServers(options, rollout);
   const RolloutVerdict verdict =
       JudgeRollout(*rollout, evidence, servers, NowUs());
   RolloutStep step = NumbersOf(*rollout, evidence);
   step.set_time(RolloutTimeText(NowUs()));
   step.set_action(ActionName(verdict.action));
-  step.set_sentence(
-      VerdictSentence(*rollout, verdict, step, !options.metrics().empty()));
+  step.set_sentence(VerdictSentence(*rollout, verdict, step, reading.counts,
+                                    !options.metrics().empty()));
   if (verdict.action != RolloutAction::kWait) {
     const Rollout before = *rollout;
     Advance(verdict.action, rollout);
@@ -341,12 +348,20 @@ absl::StatusOr<RolloutReport> StopRollout(const RolloutOptions& options) {
 
 absl::StatusOr<RolloutReport> RolloutStatus(const RolloutOptions& options) {
   RETURN_IF_ERROR(ValidateModelName(options.model()));
-  ASSIGN_OR_RETURN(
-      const std::optional<Rollout> rollout,
-      ReadRollout(ModelDirectory(options.model_store(), options.model())));
+  const std::string model_dir =
+      ModelDirectory(options.model_store(), options.model());
+  ASSIGN_OR_RETURN(const std::optional<Rollout> rollout,
+                   ReadRollout(model_dir));
   if (!rollout.has_value()) return NoRollout(options);
   RolloutReport report = ReportOf(options, *rollout);
   *report.mutable_history() = rollout->steps();
+  const auto ledger = ReadRolloutLedger(model_dir, *rollout);
+  if (ledger.ok()) {
+    *report.mutable_ledger() = ledger->counts;
+  } else {
+    LogWarning("the ledger of the rollout cannot be read",
+               {{"error", std::string(ledger.status().message())}});
+  }
   return report;
 }
 

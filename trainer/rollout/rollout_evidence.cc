@@ -1,6 +1,7 @@
 #include "trainer/rollout/rollout_evidence.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace sortition {
@@ -11,8 +12,8 @@ RolloutEvidence::RolloutEvidence(const config::v1::RolloutPlan& plan,
       reward_max_(plan.reward_max()),
       limits_(std::move(limits)) {
   std::vector<ArmHypothesis> reward = {{.against_better = true}};
-  for (const double margin : plan.margins()) {
-    reward.push_back({.margin = margin});
+  for (int stage = 0; stage < plan.shares_size(); ++stage) {
+    reward.push_back(StageHypothesis(plan, stage));
   }
   outcomes_.emplace_back(reward);
   for (const RolloutLimit& limit : limits_) {
@@ -31,18 +32,24 @@ double RolloutEvidence::RangeOf(size_t outcome) const {
          LeastOf(outcome);
 }
 
-double RolloutEvidence::Scale(size_t outcome, double value) const {
-  return std::clamp((value - LeastOf(outcome)) / RangeOf(outcome), 0.0, 1.0);
+double RolloutEvidence::Cut(size_t outcome, double value) const {
+  const double least = LeastOf(outcome);
+  if (std::isnan(value)) return least;
+  return std::clamp(value, least, least + RangeOf(outcome));
 }
 
-void RolloutEvidence::Take(const UnitRound& round) {
-  num_decisions_ += round.decisions;
-  by_places_[PlacesOfShare(round.share)] += round.decisions;
-  for (size_t i = 0; i < outcomes_.size(); ++i) {
-    outcomes_[i].Add({.is_canary = round.is_canary,
-                      .canary_probability = round.canary_probability,
-                      .reward = std::clamp(round.means[i], 0.0, 1.0)});
+void RolloutEvidence::Take(const UnitRound& round,
+                           const RoundOutcome& outcome) {
+  if (outcome.why_void != RoundVoid::kNotVoid) return;
+  const size_t i = outcome.outcome;
+  if (i == 0) {
+    num_decisions_ += outcome.decisions;
+    by_places_[PlacesOfShare(round.share)] += outcome.decisions;
   }
+  const double scaled = (outcome.mean - LeastOf(i)) / RangeOf(i);
+  outcomes_[i].Add({.is_canary = round.is_canary,
+                    .canary_probability = round.canary_probability,
+                    .reward = std::clamp(scaled, 0.0, 1.0)});
 }
 
 uint64_t RolloutEvidence::StageDecisions(double share) const {

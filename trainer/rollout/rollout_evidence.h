@@ -1,5 +1,6 @@
 #pragma once
-// What the rounds of a rollout say of its rewards, at every moment.
+// Evidence that the rounds of a rollout give about its rewards, at every
+// moment.
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -21,30 +22,30 @@ class RolloutEvidence {
   size_t num_outcomes() const { return outcomes_.size(); }
   const std::vector<RolloutLimit>& limits() const { return limits_; }
 
-  // Returns the value of an outcome in [0, 1]; one outside of its range counts
-  // as the nearer end.
-  double Scale(size_t outcome, double value) const;
+  // Returns the value cut to the range of the outcome, in its units. A value
+  // that is not a number counts as the smallest one.
+  double Cut(size_t outcome, double value) const;
   double RangeOf(size_t outcome) const;
   double LeastOf(size_t outcome) const;
 
-  // Adds a round whose means are scaled.
-  void Take(const UnitRound& round);
+  // Adds an outcome of a round, in its units. A void outcome adds nothing.
+  void Take(const UnitRound& round, const RoundOutcome& outcome);
 
+  // Decisions in the outcomes of the reward; of one share.
   uint64_t num_decisions() const { return num_decisions_; }
-  // Of one share.
   uint64_t StageDecisions(double share) const;
 
   const ArmComparison& Of(size_t outcome) const { return outcomes_[outcome]; }
-  // That it falls, or falls by more than a guardrail allows.
+  // Evidence that the outcome falls, or by more than a guardrail allows.
   const ArmEvidence& Worse(size_t outcome) const {
     return outcomes_[outcome].evidence(0);
   }
-  // That the reward does not fall by more than the margin of `stage`.
+  // Evidence that the reward does not fall by more than the margin of `stage`.
   const ArmEvidence& Next(size_t stage) const {
     return outcomes_[0].evidence(NextIndex(stage));
   }
   static size_t NextIndex(size_t stage) { return 1 + stage; }
-  // That a guardrail holds.
+  // Evidence that a guardrail holds.
   const ArmEvidence& Holds(size_t outcome) const {
     return outcomes_[outcome].evidence(1);
   }

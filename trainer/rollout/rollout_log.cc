@@ -1,9 +1,8 @@
 #include "trainer/rollout/rollout_log.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
@@ -11,12 +10,15 @@
 #include "core/choices/traffic_split.h"
 #include "io/clocks.h"
 #include "trainer/decision_files/guarded_rewards.h"
+#include "trainer/rollout/rollout.h"
+#include "trainer/rollout/rollout_sources.h"
 #include "trainer/tuples/scan/tuple_log.h"
 #include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 namespace {
 
+using model::v1::LedgerRecord;
 using model::v1::Rollout;
 
 constexpr double kMicrosPerSecond = 1e6;
@@ -39,7 +41,10 @@ std::optional<ArmDecision> ArmDecisionOf(const log::v1::Decision& decision,
       .unit = UnitKey(decision.unit_id(), decision.decision_id()),
       .has_unit = !decision.unit_id().empty(),
       .time_us = decision.time_us(),
-      .share = static_cast<double>(places) / kSplitPlaces,
+      .share = ShareOfPlaces(places),
+      .place =
+          ShareOfPlaces(SplitPlace(decision.model(), rollout.salt(),
+                                   decision.unit_id(), decision.decision_id())),
       .is_canary = is_canary};
 }
 
@@ -51,53 +56,198 @@ int64_t OldestWritten(const Rollout& rollout, const GuardedRewards& guarded) {
   return guarded.files().empty() ? rollout.started_us() - kClocksDifferUs : 0;
 }
 
-// The decisions of a log that count, to be brought in order.
+// The decisions of a log that count, to be brought in order. The order does not
+// depend on that of the log, so two readings register the same rounds.
 class DecisionsInTime {
  public:
-  void Add(const ArmDecision& decision, const std::vector<double>& outcomes) {
-    decisions_.push_back({decision, outcomes_.size()});
+  void Add(const ArmDecision& decision, uint64_t id,
+           const std::vector<double>& outcomes) {
+    decisions_.push_back({decision, id, outcomes_.size()});
     outcomes_.insert(outcomes_.end(), outcomes.begin(), outcomes.end());
   }
 
-  void Give(size_t num_outcomes, UnitRounds* rounds) {
-    std::stable_sort(decisions_.begin(), decisions_.end(),
-                     [](const Placed& a, const Placed& b) {
-                       return a.decision.time_us < b.decision.time_us;
-                     });
+  template <typename Take>
+  void Give(size_t num_outcomes, const Take& take) {
+    std::sort(decisions_.begin(), decisions_.end(),
+              [](const Placed& a, const Placed& b) {
+                return std::pair(a.decision.time_us, a.id) <
+                       std::pair(b.decision.time_us, b.id);
+              });
     for (const Placed& placed : decisions_) {
-      rounds->Add(placed.decision,
-                  std::span(outcomes_).subspan(placed.first, num_outcomes));
+      take(placed.decision, std::span<const double>(outcomes_).subspan(
+                                placed.first, num_outcomes));
     }
   }
 
  private:
   struct Placed {
     ArmDecision decision;
+    uint64_t id = 0;   // Hash of the decision id.
     size_t first = 0;  // Of its outcomes.
   };
   std::vector<Placed> decisions_;
   std::vector<double> outcomes_;
 };
 
-}  // namespace
+// The records that a step adds, none of them large.
+class AddedRecords {
+ public:
+  AddedRecords(int64_t step_us, uint64_t num_rounds)
+      : step_us_(step_us), num_rounds_(num_rounds) {
+    Begin();
+  }
 
-absl::StatusOr<RolloutEvidence> ReadEvidence(
-    const config::v1::RolloutOptions& options, const Rollout& rollout) {
+  void Add(const UnitRound& round) {
+    MakeRoom();
+    *records_.back().add_rounds() = ToLedger(round);
+    ++num_rounds_;
+  }
+  void Add(const RoundOutcome& outcome) {
+    MakeRoom();
+    *records_.back().add_outcomes() = ToLedger(outcome);
+  }
+  LedgerRecord* last() { return &records_.back(); }
+  std::vector<LedgerRecord> Take() { return std::move(records_); }
+
+ private:
+  void Begin() {
+    LedgerRecord& record = records_.emplace_back();
+    record.set_step_us(step_us_);
+    record.set_first_round(num_rounds_);
+  }
+  void MakeRoom() {
+    constexpr int kMaxEntries = 10000;
+    const LedgerRecord& record = records_.back();
+    if (record.rounds_size() + record.outcomes_size() >= kMaxEntries) Begin();
+  }
+
+  const int64_t step_us_;
+  uint64_t num_rounds_;
+  std::vector<LedgerRecord> records_;
+};
+
+// The state that the records of a ledger add up to.
+class LedgerState {
+ public:
+  static absl::StatusOr<LedgerState> Create(const Rollout& rollout) {
+    ASSIGN_OR_RETURN(std::vector<RolloutLimit> limits,
+                     LimitsOf(rollout.plan()));
+    return LedgerState(rollout, std::move(limits));
+  }
+
+  absl::Status Take(const LedgerRecord& record) {
+    if (record.has_gap()) NoteGap(record.gap());
+    for (const model::v1::LedgerRound& round : record.rounds()) {
+      if (round.places() == 0 || round.places() >= kSplitPlaces ||
+          !(round.canary_probability() > 0 && round.canary_probability() < 1)) {
+        return absl::DataLossError(absl::StrCat(
+            "ROLLOUT_LEDGER has a round with places = ", round.places(),
+            " and canary_probability = ", round.canary_probability(),
+            ": must be in (0, ", kSplitPlaces,
+            ") and (0, 1); end the rollout "
+            "with `sortition-trainer rollout --stop` and begin a new one"));
+      }
+      rounds_.Restore(FromLedger(round));
+    }
+    for (const model::v1::LedgerOutcome& outcome : record.outcomes()) {
+      if (!rounds_.RestoreClosed(FromLedger(outcome))) {
+        return absl::DataLossError(absl::StrCat(
+            "ROLLOUT_LEDGER closes outcome ", outcome.outcome(), " of round ",
+            outcome.round(), ": must be open, of ", rounds_.rounds().size(),
+            " rounds; end the rollout with `sortition-trainer rollout --stop` "
+            "and begin a new one"));
+      }
+      TakeOutcome(FromLedger(outcome));
+    }
+    if (!record.has_newest_us()) return absl::OkStatus();
+    before_.newest_us = std::max(before_.newest_us, record.newest_us());
+    before_.sources = record.sources();
+    return absl::OkStatus();
+  }
+
+  void NoteGap(const model::v1::LedgerGap& gap) {
+    rounds_.NoteGap(ShareOfPlaces(gap.places()));
+    counts_.set_gap(absl::StrCat(RolloutTimeText(gap.from_us()), " to ",
+                                 RolloutTimeText(gap.to_us()), " in ",
+                                 gap.directory()));
+  }
+
+  void TakeOutcome(const RoundOutcome& outcome) {
+    evidence_.Take(rounds_.rounds()[outcome.round], outcome);
+    if (outcome.outcome > 0) return;
+    counts_.set_closed(counts_.closed() + 1);
+    if (outcome.why_void == RoundVoid::kCensored) {
+      counts_.set_censored(counts_.censored() + 1);
+    } else if (outcome.why_void == RoundVoid::kGone) {
+      counts_.set_gone(counts_.gone() + 1);
+    }
+  }
+
+  UnitRounds& rounds() { return rounds_; }
+  RolloutEvidence& evidence() { return evidence_; }
+  const ReadSoFar& before() const { return before_; }
+
+  RolloutReading Finish(const LedgerEnd& end,
+                        std::vector<LedgerRecord> added) && {
+    counts_.set_rounds(rounds_.rounds().size());
+    counts_.set_open(rounds_.num_open(0));
+    counts_.set_unknown_decisions(rounds_.num_unknown());
+    counts_.set_torn_bytes(end.torn_bytes);
+    return {.evidence = std::move(evidence_),
+            .counts = std::move(counts_),
+            .end = end,
+            .added = std::move(added)};
+  }
+
+ private:
+  LedgerState(const Rollout& rollout, std::vector<RolloutLimit> limits)
+      : evidence_(rollout.plan(), std::move(limits)),
+        rounds_(static_cast<int64_t>(rollout.plan().unit_window_seconds() *
+                                     kMicrosPerSecond),
+                evidence_.num_outcomes()) {
+    before_.started_us = before_.newest_us = rollout.started_us();
+  }
+
+  RolloutEvidence evidence_;
+  UnitRounds rounds_;
+  ReadSoFar before_;
+  config::v1::RolloutLedger counts_;
+};
+
+// Returns the reward of a decision and those of the guardrails, in their units.
+std::vector<double> OutcomesOf(const log::v1::BanditTuple& tuple,
+                               const GuardedRewards& guarded,
+                               const RolloutEvidence& evidence) {
+  std::vector<double> outcomes = {CensoredReason(tuple).has_value()
+                                      ? kUnknownOutcome
+                                      : evidence.Cut(0, tuple.reward())};
+  for (const double reward :
+       guarded.RewardsOf(tuple.decision().decision_id())) {
+    outcomes.push_back(evidence.Cut(outcomes.size(), reward));
+  }
+  return outcomes;
+}
+
+struct LogReading {
+  DecisionsInTime decisions;
+  int64_t newest_us = 0;  // Of the model's decisions.
+};
+
+// Reads the decisions of the rollout from the tuples.
+absl::StatusOr<LogReading> ReadDecisions(
+    const config::v1::RolloutOptions& options, const Rollout& rollout,
+    const RolloutEvidence& evidence, int64_t now_us) {
   const config::v1::RolloutPlan& plan = rollout.plan();
-  ASSIGN_OR_RETURN(std::vector<RolloutLimit> limits, LimitsOf(plan));
-  RolloutEvidence evidence(plan, std::move(limits));
   ASSIGN_OR_RETURN(const GuardedRewards guarded,
                    GuardedRewards::Read(plan.rewards(), plan.guardrails(),
                                         plan.reward_ranges()));
   ASSIGN_OR_RETURN(
       const TupleLog log,
       TupleLog::Open(options.tuples(),
-                     {.mix_joins = options.mix_joins(),
+                     {.mix_joins = true,
                       .allow_incomplete = options.allow_incomplete(),
                       .written_since_us = OldestWritten(rollout, guarded)}));
-  DecisionsInTime decisions;
-  const int64_t now_us = NowUs();
-  int64_t newest_us = 0;
+  LogReading reading;
   std::vector<uint64_t> found;
   TupleCounts counts;
   RETURN_IF_ERROR(ScanTuples(
@@ -107,27 +257,82 @@ absl::StatusOr<RolloutEvidence> ReadEvidence(
         if (decision.model() != options.model()) return absl::OkStatus();
         guarded.NoteInLog(decision.decision_id(), &found);
         if (decision.time_us() > now_us) return absl::OkStatus();
-        newest_us = std::max(newest_us, decision.time_us());
+        reading.newest_us = std::max(reading.newest_us, decision.time_us());
         const auto placed = ArmDecisionOf(decision, rollout);
-        if (!placed.has_value() || CensoredReason(tuple).has_value() ||
-            !std::isfinite(tuple.reward())) {
-          return absl::OkStatus();
-        }
-        std::vector<double> outcomes = {evidence.Scale(0, tuple.reward())};
-        for (const double reward : guarded.RewardsOf(decision.decision_id())) {
-          outcomes.push_back(evidence.Scale(outcomes.size(), reward));
-        }
-        decisions.Add(*placed, outcomes);
+        if (!placed.has_value()) return absl::OkStatus();
+        reading.decisions.Add(*placed, UnitKey("", decision.decision_id()),
+                              OutcomesOf(tuple, guarded, evidence));
         return absl::OkStatus();
       },
       &counts));
   RETURN_IF_ERROR(guarded.CheckFound(found));
-  UnitRounds rounds(
-      static_cast<int64_t>(plan.unit_window_seconds() * kMicrosPerSecond),
-      [&](const UnitRound& round) { evidence.Take(round); });
-  decisions.Give(evidence.num_outcomes(), &rounds);
-  rounds.CloseUntil(newest_us);
-  return evidence;
+  return reading;
+}
+
+absl::StatusOr<LedgerEnd> ReplayLedger(const std::string& model_dir,
+                                       const Rollout& rollout,
+                                       LedgerState* state) {
+  return ReadLedger(model_dir, rollout, [&](const LedgerRecord& record) {
+    return state->Take(record);
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<RolloutReading> ReadRolloutLedger(const std::string& model_dir,
+                                                 const Rollout& rollout) {
+  ASSIGN_OR_RETURN(LedgerState state, LedgerState::Create(rollout));
+  ASSIGN_OR_RETURN(const LedgerEnd end,
+                   ReplayLedger(model_dir, rollout, &state));
+  return std::move(state).Finish(end, {});
+}
+
+absl::StatusOr<RolloutReading> ReadRolloutLog(
+    const config::v1::RolloutOptions& options, const std::string& model_dir,
+    const Rollout& rollout) {
+  ASSIGN_OR_RETURN(LedgerState state, LedgerState::Create(rollout));
+  ASSIGN_OR_RETURN(const LedgerEnd end,
+                   ReplayLedger(model_dir, rollout, &state));
+  const int64_t now_us = NowUs();
+  // Before and after the tuples are read: whatever is removed meanwhile was
+  // there before, or is missed afterwards.
+  ASSIGN_OR_RETURN(const std::vector<TupleSource> sources,
+                   FindTupleSources(options.tuples(), now_us));
+  ASSIGN_OR_RETURN(LogReading log,
+                   ReadDecisions(options, rollout, state.evidence(), now_us));
+  ASSIGN_OR_RETURN(const std::vector<TupleSource> sources_after,
+                   FindTupleSources(options.tuples(), now_us));
+  AddedRecords added(now_us, state.rounds().rounds().size());
+  const std::string gap = FindUnreadGap(state.before(), sources_after);
+  if (!gap.empty()) {
+    model::v1::LedgerGap& noted = *added.last()->mutable_gap();
+    noted.set_directory(gap);
+    noted.set_from_us(state.before().newest_us);
+    noted.set_to_us(now_us);
+    noted.set_places(PlacesOfShare(
+        rollout.plan().shares(static_cast<int>(rollout.stage()))));
+    state.NoteGap(noted);
+  }
+  UnitRounds& rounds = state.rounds();
+  rounds.BeginPass();
+  log.decisions.Give(
+      state.evidence().num_outcomes(),
+      [&](const ArmDecision& decision, std::span<const double> outcomes) {
+        if (rounds.Add(decision, outcomes)) added.Add(rounds.rounds().back());
+      });
+  for (size_t i = 0; i < state.evidence().num_outcomes(); ++i) {
+    for (const RoundOutcome& outcome : rounds.CloseUntil(i, log.newest_us)) {
+      added.Add(outcome);
+      state.TakeOutcome(outcome);
+    }
+  }
+  added.last()->set_newest_us(std::max(log.newest_us, rollout.started_us()));
+  for (const TupleSource& source : sources) {
+    model::v1::LedgerSource& written = *added.last()->add_sources();
+    written.set_directory(source.directory);
+    written.set_needed_us(source.needed_us);
+  }
+  return std::move(state).Finish(end, added.Take());
 }
 
 }  // namespace sortition

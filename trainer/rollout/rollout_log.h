@@ -1,24 +1,39 @@
 #pragma once
-// The decisions of a rollout, from a log of tuples.
+// One reading of a rollout: its ledger, and what the log adds to it.
 #include <cstdint>
-#include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "sortition/config/v1/rollout.pb.h"
 #include "sortition/model/v1/rollout.pb.h"
 #include "trainer/rollout/rollout_evidence.h"
+#include "trainer/rollout/rollout_ledger.h"
 
 namespace sortition {
 
-// Returns the evidence of all tuples of the rollout: its split's salt tells
-// them from others. A decision that the request asked a version for, that drew
-// by a seed, whose feedback may be missing, or that is in the future does not
-// count. Units are closed by the time of the newest decision of the model.
-// Errors as TupleLog::Open() and ScanTuples(); FailedPrecondition also for
-// guardrail files of other decisions.
-absl::StatusOr<RolloutEvidence> ReadEvidence(
-    const config::v1::RolloutOptions& options,
+struct RolloutReading {
+  RolloutEvidence evidence;  // From the ledger and `added`.
+  config::v1::RolloutLedger counts;
+  LedgerEnd end;  // Of the ledger, without `added`.
+  // To be appended before anything is done because of `evidence`.
+  std::vector<model::v1::LedgerRecord> added;
+};
+
+// Reads the ledger of the rollout. Errors as ReadLedger().
+absl::StatusOr<RolloutReading> ReadRolloutLedger(
+    const std::string& model_dir, const model::v1::Rollout& rollout);
+
+// Reads the ledger, and takes rounds that it lacks from the tuples of the
+// rollout: the salt of its split tells them from others. A decision that the
+// request asked a version for, that drew by a seed, or that is in the future
+// does not count. Tuples of all joins are read, because a decision that is
+// passed over would make a unit look new when it comes back. Rounds close by
+// the time of the newest decision of the model. Errors as ReadLedger(),
+// TupleLog::Open() and ScanTuples(); FailedPrecondition also for guardrail
+// files of other decisions.
+absl::StatusOr<RolloutReading> ReadRolloutLog(
+    const config::v1::RolloutOptions& options, const std::string& model_dir,
     const model::v1::Rollout& rollout);
 
 }  // namespace sortition

@@ -27,17 +27,60 @@ absl::Status CheckShares(const RolloutPlan& plan) {
     }
     before = share;
   }
-  if (plan.margins_size() == plan.shares_size()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("plan.margins has ", plan.margins_size(),
-                   " entries: must have one for each of the ",
-                   plan.shares_size(), " shares"));
+  return absl::OkStatus();
+}
+
+absl::Status CheckMargins(const RolloutPlan& plan) {
+  if (plan.absolute_margins_size() > 0 && plan.margins_size() > 0) {
+    return absl::InvalidArgumentError(
+        "plan.margins and plan.absolute_margins are both given: must be one of "
+        "them");
+  }
+  const bool is_absolute = plan.absolute_margins_size() > 0;
+  const int entries =
+      is_absolute ? plan.absolute_margins_size() : plan.margins_size();
+  if (entries != plan.shares_size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "plan.", is_absolute ? "absolute_margins" : "margins", " has ", entries,
+        " entries: must have one for each of the ", plan.shares_size(),
+        " shares"));
+  }
+  if (is_absolute || plan.reward_min() >= 0 || plan.reward_max() <= 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "plan.margins is a share of what the stable version earns, which may be "
+      "0 between plan.reward_min = ",
+      plan.reward_min(), " and plan.reward_max = ", plan.reward_max(),
+      ": give plan.absolute_margins instead, in units of the reward, one for "
+      "each of the ",
+      plan.shares_size(), " shares"));
 }
 
 }  // namespace
 
 uint32_t PlacesOfShare(double share) {
   return static_cast<uint32_t>(std::lround(share * kSplitPlaces));
+}
+
+double ShareOfPlaces(uint32_t places) {
+  return static_cast<double>(places) / kSplitPlaces;
+}
+
+ArmHypothesis StageHypothesis(const RolloutPlan& plan, int stage) {
+  const double range = plan.reward_max() - plan.reward_min();
+  if (plan.absolute_margins_size() > 0) {
+    return {.allowed = plan.absolute_margins(stage) / range};
+  }
+  const double margin =
+      plan.reward_min() >= 0 ? plan.margins(stage) : -plan.margins(stage);
+  return {.margin = margin, .allowed = margin * plan.reward_min() / range};
+}
+
+double AllowedLoss(const RolloutPlan& plan, int stage, double stable_mean) {
+  return plan.absolute_margins_size() > 0
+             ? plan.absolute_margins(stage)
+             : plan.margins(stage) * std::abs(stable_mean);
 }
 
 absl::StatusOr<std::vector<RolloutLimit>> LimitsOf(const RolloutPlan& plan) {
@@ -69,7 +112,8 @@ absl::StatusOr<std::vector<RolloutLimit>> LimitsOf(const RolloutPlan& plan) {
 }
 
 absl::StatusOr<RolloutPlan> CompletePlan(RolloutPlan plan) {
-  if (plan.shares().empty() && plan.margins().empty()) {
+  if (plan.shares().empty() && plan.margins().empty() &&
+      plan.absolute_margins().empty()) {
     // A version that loses 5 % never comes beyond the second share; one that is
     // no worse passes all (bench/rollout).
     for (const double share : {0.01, 0.1, 0.5}) plan.add_shares(share);
@@ -77,7 +121,7 @@ absl::StatusOr<RolloutPlan> CompletePlan(RolloutPlan plan) {
   }
   if (plan.shares().empty()) {
     return absl::InvalidArgumentError(
-        "plan.shares is empty: must be given with plan.margins");
+        "plan.shares is empty: must be given with the margins");
   }
   RETURN_IF_ERROR(CheckShares(plan));
   if (!(plan.reward_min() < plan.reward_max())) {
@@ -85,6 +129,7 @@ absl::StatusOr<RolloutPlan> CompletePlan(RolloutPlan plan) {
         absl::StrCat("plan.reward_max = ", plan.reward_max(),
                      ": must be above reward_min = ", plan.reward_min()));
   }
+  RETURN_IF_ERROR(CheckMargins(plan));
   RETURN_IF_ERROR(LimitsOf(plan).status());
   return plan;
 }

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/counterfactual/sequential/arm_comparison.h"
 #include "sortition/config/v1/rollout.pb.h"
 
 namespace sortition {
@@ -30,7 +31,23 @@ absl::StatusOr<std::vector<RolloutLimit>> LimitsOf(
 // plan that cannot be followed.
 absl::Status ValidateRolloutOptions(const config::v1::RolloutOptions& options);
 
-// Returns how many of the places of a split a share is.
+// Returns what a stage must refute, about rewards scaled to r = (R - min) /
+// (max - min) in [0, 1]: that the canary loses more than the margin a allows.
+// An absolute margin is μ_c <= μ_s - a in units of the reward, so with m = a /
+// (max - min), r_c - r_s + m <= 0. A relative margin is μ_c <= μ_s - a |μ_s|.
+// Rewards of one sign make it linear: with g = a where min >= 0 and g = -a
+// where max <= 0, it is μ_c - (1 - g) μ_s <= 0, or
+//   r_c - (1 - g) r_s + g min / (max - min) <= 0.
+// Requires a complete plan.
+ArmHypothesis StageHypothesis(const config::v1::RolloutPlan& plan, int stage);
+
+// Returns the loss that a stage allows, in units of the reward, where the
+// stable version earns `stable_mean`.
+double AllowedLoss(const config::v1::RolloutPlan& plan, int stage,
+                   double stable_mean);
+
+// Return how many of the places of a split a share is, and the reverse.
 uint32_t PlacesOfShare(double share);
+double ShareOfPlaces(uint32_t places);
 
 }  // namespace sortition

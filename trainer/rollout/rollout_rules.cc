@@ -105,6 +105,9 @@ void SetArms(const Rollout& rollout, const RolloutEvidence& evidence,
   step->set_lower(range * difference.lower);
   step->set_upper(range * difference.upper);
   step->set_confidence(kRolloutConfidence);
+  step->set_allowed_loss(AllowedLoss(rollout.plan(),
+                                     static_cast<int>(rollout.stage()),
+                                     step->stable().mean()));
 }
 
 void SetDecisionsNeeded(const Rollout& rollout, const RolloutEvidence& evidence,

@@ -17,6 +17,7 @@
 #include "process/log.h"
 #include "trainer/rollout/rollout.h"
 #include "trainer/rollout/rollout_file.h"
+#include "trainer/rollout/rollout_ledger.h"
 #include "trainer/rollout/rollout_plan.h"
 #include "trainer/rollout/rollout_text.h"
 #include "trainer/rollout/server_counts.h"
@@ -254,6 +255,7 @@ absl::StatusOr<RolloutReport> StartRollout(
     // Before and after: whoever finds it without a step knows that it may have
     // come no further.
     RETURN_IF_ERROR(WriteRollout(model_dir, rollout));
+    RETURN_IF_ERROR(CreateLedger(model_dir, rollout));
     ASSIGN_OR_RETURN(const Serving now,
                      ChangeServing(model_dir, {step.sentence(), kRolloutCaller},
                                    [&](Serving* state) {

@@ -10,6 +10,7 @@
 namespace sortition {
 namespace {
 
+using config::v1::RolloutLedger;
 using config::v1::RolloutReport;
 using config::v1::RolloutStep;
 using model::v1::Rollout;
@@ -33,7 +34,7 @@ std::string MovementText(const Rollout& rollout, RolloutAction action) {
 
 std::string RewardText(const Rollout& rollout, const RolloutStep& numbers) {
   if (numbers.decisions() == 0) return "no unit has been judged yet";
-  const double base = numbers.stable().mean() - rollout.plan().reward_min();
+  const double base = std::abs(numbers.stable().mean());
   return absl::StrFormat(
       "it earns %.4g %s than version %d, which earns %.4g (%s%.0f %% interval "
       "%+.4g to %+.4g), by %d units in %d decisions",
@@ -53,11 +54,54 @@ std::string WorseText(const RolloutStep& numbers) {
                          numbers.evidence_worse_needed());
 }
 
-std::string NextText(const Rollout& rollout, const RolloutStep& numbers) {
+// Returns the margin of the stage: in units of the reward as far as the stable
+// version's reward is known.
+std::string MarginText(const Rollout& rollout, const RolloutStep& numbers) {
+  const config::v1::RolloutPlan& plan = rollout.plan();
+  const auto stage = static_cast<int>(rollout.stage());
+  const bool is_relative = plan.absolute_margins().empty();
+  const std::string share =
+      is_relative ? absl::StrFormat("%g %%", 100 * plan.margins(stage)) : "";
+  if (numbers.decisions() == 0) {
+    return absl::StrCat(
+        "at most ",
+        is_relative ? share
+                    : absl::StrFormat("%.4g", plan.absolute_margins(stage)),
+        " less");
+  }
+  const double stable = numbers.stable().mean();
   return absl::StrFormat(
-      "the evidence that it earns at most %g %% less is %.3g of %.3g",
-      100 * rollout.plan().margins(static_cast<int>(rollout.stage())),
-      numbers.evidence_next(), numbers.evidence_next_needed());
+      "at least %.4g, at most %.4g less%s,", stable - numbers.allowed_loss(),
+      numbers.allowed_loss(),
+      is_relative
+          ? absl::StrFormat(stable < 0 ? " (%s of |%.4g|)" : " (%s of %.4g)",
+                            share, stable)
+          : "");
+}
+
+std::string NextText(const Rollout& rollout, const RolloutStep& numbers) {
+  return absl::StrFormat("the evidence that it earns %s is %.3g of %.3g",
+                         MarginText(rollout, numbers), numbers.evidence_next(),
+                         numbers.evidence_next_needed());
+}
+
+// Returns what the evidence lacks; empty: nothing.
+std::string LackText(const RolloutLedger& ledger) {
+  std::string text;
+  if (ledger.gone() > 0) {
+    absl::StrAppend(&text, "; ", ledger.gone(),
+                    " units do not count because their tuples were removed "
+                    "before their window ended");
+  }
+  if (ledger.unknown_decisions() > 0) {
+    absl::StrAppend(
+        &text, "; ", ledger.unknown_decisions(),
+        " decisions do not count because tuples (", ledger.gap(),
+        ") were removed before a step read them, so their units may not be "
+        "new: take steps more often than tuples are removed, and if this "
+        "rollout does not end, stop it and begin a new one");
+  }
+  return text;
 }
 
 std::string WaitText(const Rollout& rollout, const RolloutStep& numbers) {
@@ -81,7 +125,8 @@ std::string ShareText(double share) {
 
 std::string VerdictSentence(const Rollout& rollout,
                             const RolloutVerdict& verdict,
-                            const RolloutStep& numbers, bool asks_servers) {
+                            const RolloutStep& numbers,
+                            const RolloutLedger& ledger, bool asks_servers) {
   std::string text = absl::StrCat("Version ", rollout.canary_version(), " ",
                                   MovementText(rollout, verdict.action), ": ");
   if (!verdict.reason.empty()) {
@@ -102,6 +147,7 @@ std::string VerdictSentence(const Rollout& rollout,
                                  "answers of both yet"
                                : "; errors and times are not compared");
   }
+  absl::StrAppend(&text, LackText(ledger));
   return absl::StrCat(text, ".");
 }
 
@@ -119,6 +165,17 @@ std::string FormatRolloutReport(const RolloutReport& report) {
   }
   if (report.dry_run()) absl::StrAppend(&text, "Dry run: nothing changes.\n");
   if (report.has_step()) absl::StrAppend(&text, report.step().sentence(), "\n");
+  if (!report.has_ledger()) return text;
+  const RolloutLedger& ledger = report.ledger();
+  absl::StrAppend(&text, "Ledger: ", ledger.rounds(), " units; ",
+                  ledger.closed() - ledger.censored() - ledger.gone(),
+                  " judged, ", ledger.open(), " open, ", ledger.censored(),
+                  " censored, ", ledger.gone(), " removed too early.\n");
+  if (ledger.torn_bytes() > 0) {
+    absl::StrAppend(&text, "Cut off ", ledger.torn_bytes(),
+                    " bytes of an interrupted write from the ledger; no step "
+                    "had acted upon them.\n");
+  }
   return text;
 }
 

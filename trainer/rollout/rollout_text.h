@@ -16,6 +16,7 @@ std::string ShareText(double share);
 std::string VerdictSentence(const model::v1::Rollout& rollout,
                             const RolloutVerdict& verdict,
                             const config::v1::RolloutStep& numbers,
+                            const config::v1::RolloutLedger& ledger,
                             bool asks_servers);
 
 // What the command prints.

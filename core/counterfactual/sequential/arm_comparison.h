@@ -23,8 +23,8 @@ struct ArmRound {
 // rewards of canary and stable: that D <= 0 or, with `against_better`, that D
 // >= 0.
 struct ArmHypothesis {
-  double margin = 0;   // A share of what the stable version earns, in [0, 1].
-  double allowed = 0;  // In (-1, 1].
+  double margin = 0;   // A share of μ_s, in [-1, 1].
+  double allowed = 0;  // Above -1.
   bool against_better = false;
 };
 

@@ -1,83 +1,157 @@
 #pragma once
-// Decisions of two arms to rounds that a test may go by.
+// Turns the decisions of two arms into the rounds that a sequential test uses.
+#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <limits>
+#include <queue>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 
 namespace sortition {
 
 struct ArmDecision {
-  uint64_t unit = 0;
-  bool has_unit = false;  // False: the decision is a unit of its own.
+  uint64_t unit = 0;  // UnitKey().
+  // False: the request named no unit, so the unit is that of the decision id.
+  bool has_unit = false;
   int64_t time_us = 0;
-  double share = 0;  // Of the traffic that the canary had, in (0, 1).
+  double share = 0;  // Share of the traffic that the canary had, in (0, 1).
+  double place = 0;  // Place of the unit in the split, in [0, 1).
   bool is_canary = false;
 };
 
-// What of a unit counts, with each of its outcomes.
+// The value of an outcome that is not known, such as that of a censored
+// decision.
+inline constexpr double kUnknownOutcome =
+    std::numeric_limits<double>::quiet_NaN();
+
+// A unit that was drawn into an arm.
 struct UnitRound {
-  bool is_canary = false;
-  double canary_probability = 0;
+  uint64_t unit = 0;
+  bool has_unit = false;
+  int64_t time_us = 0;  // Time of the decision that registered it.
   double share = 0;
-  uint32_t decisions = 0;
-  std::vector<double> means;  // Of the outcomes of these decisions.
+  bool is_canary = false;
+  // Probability of the canary, given the draws before.
+  double canary_probability = 0;
 };
 
-// A unit keeps its arm while the canary's share grows: it has a place u in
-// [0, 1), uniform, and belongs to the canary if u < share. So it is a round
-//   - when it is seen first: with probability q = share, and
-//   - when it is seen first after the share grew from s to s', if it was
-//     stable until then: with probability q = (s' - s) / (1 - s), which is
-//     that of u < s' given that u >= s.
-// Who was in the canary is known to stay there, and is no round again. The
-// outcome is the mean of what its decisions have, from that first one until
-// `window_us` later; what comes afterwards does not count, as the number of
-// rounds would otherwise not be known when they are looked at. A round is given
-// away when the window has ended: always the same rounds in the same order,
-// however often the log is read again while it grows.
+// Why a round has no outcome.
+enum class RoundVoid { kNotVoid, kCensored, kGone };
+
+// One outcome of a round, as it is known when the round closes.
+struct RoundOutcome {
+  uint64_t round = 0;  // Index of the round, in the order of registration.
+  uint32_t outcome = 0;
+  uint32_t decisions = 0;  // Number of decisions in the mean.
+  double mean = 0;         // 0 if the outcome is void.
+  RoundVoid why_void = RoundVoid::kNotVoid;
+};
+
+// The rounds of a rollout. A unit keeps its arm while the canary's share grows:
+// it has a place u, uniform in [0, 1), and belongs to the canary if u < share.
+// A unit registers as a round
+//   - at its first decision, with probability q = share, and
+//   - at its first decision after the share grew from s to s', if it was stable
+//     until then, with q = (s' - s) / (1 - s), which is P(u < s' | u >= s).
+// A unit in the canary stays there and is no round again. A decision without
+// `unit_id` belongs to the unit of its id, because its arm is a function of
+// that id: a request that repeats its id is one unit, however often it comes.
+//
+// Nothing that may depend on the arm decides whether a unit is a round or
+// whether its round is void. Whether the unit comes back does depend on the
+// arm, so
+//   - a decision without known outcome registers its unit like any other, and
+//   - an outcome of a round is void if and only if that of its *first* decision
+//     is unknown, or that decision is no longer in the log when the outcome
+//     closes. A void outcome places no bet.
+// Another outcome is the mean over the decisions of which it is known, from the
+// first one until `window_us` later; it is that of the first decision alone
+// where the request named no unit. Every round therefore has
+// E[[canary] / q - [stable] / (1 - q) | rounds before] = 0. What remains
+// assumed: of which decisions outcomes are unknown, and which tuples are
+// removed, depends on time and not on the arm of a unit.
+//
+// Usage: Restore() and RestoreClosed() replay a ledger of earlier registrations
+// and outcomes, which never change. Then one pass over the log: BeginPass(),
+// Add() for all decisions in the order of their times, and CloseUntil(). What
+// these return belongs into the ledger. Not thread-safe.
 class UnitRounds {
  public:
-  using Take = std::function<void(const UnitRound&)>;
+  UnitRounds(int64_t window_us, size_t num_outcomes)
+      : window_us_(window_us), pending_(num_outcomes) {}
 
-  UnitRounds(int64_t window_us, Take take)
-      : window_us_(window_us), take_(std::move(take)) {}
+  void Restore(const UnitRound& round) { Begin(round); }
+  // Returns false if there is no such round or outcome, or it has closed.
+  bool RestoreClosed(const RoundOutcome& closed);
+  // Records that decisions were removed from the log before anyone read them,
+  // while the canary had this share or less. Which units were among them is not
+  // known, so none can register at this share any more. At a larger share q is
+  // as above for a unit whose place was stable, whether or not it came before.
+  void NoteGap(double share) { gap_share_ = std::max(gap_share_, share); }
 
-  // Adds a decision. Times ascend. The number of outcomes is always the same.
-  void Add(const ArmDecision& decision, std::span<const double> outcomes);
-  // Gives away the rounds whose window has ended at this time.
-  void CloseUntil(int64_t time_us);
+  // Begins a pass over the decisions that are in the log.
+  void BeginPass();
+  // Adds a decision with its outcomes. Times ascend within a pass. Returns true
+  // if it registered a round, which is then rounds().back().
+  bool Add(const ArmDecision& decision, std::span<const double> outcomes);
+  // Closes the outcome of all rounds whose window ended by this time. Returns
+  // them in the order of these ends, then of registration.
+  std::vector<RoundOutcome> CloseUntil(size_t outcome, int64_t until_us);
 
-  // Units whose window has not ended.
-  uint64_t num_open() const { return open_.size(); }
-  // Decisions that belong to no round: after the window, of units that stay
-  // with the canary, or of a share that has grown meanwhile.
-  uint64_t num_later() const { return num_later_; }
+  const std::vector<UnitRound>& rounds() const { return rounds_; }
+  // Number of rounds of which this outcome is open.
+  uint64_t num_open(size_t outcome) const { return pending_[outcome].num_open; }
+  // Decisions of this pass whose unit could not register because of a gap.
+  uint64_t num_unknown() const { return num_unknown_; }
 
  private:
-  struct Unit {
-    double share = 0;  // The largest at which it was seen.
-    bool is_canary = false;
-    uint64_t round = 0;  // Number of its last round.
-  };
-  struct Open {
-    int64_t end_us = 0;
-    UnitRound sums;  // `means` holds sums.
+  static constexpr uint64_t kNone = ~uint64_t{0};
+
+  // What a pass found of a round that is open.
+  struct Found {
+    struct Outcome {
+      uint32_t decisions = 0;  // Decisions of which it is known.
+      double sum = 0;
+      bool is_first_known = false;
+    };
+    bool has_first = false;
+    absl::InlinedVector<Outcome, 1> outcomes;
   };
 
-  void Give(UnitRound* sums);
-  void Begin(const ArmDecision& decision, double canary_probability,
-             std::span<const double> outcomes);
+  // The rounds of which an outcome is open.
+  struct Pending {
+    using End = std::pair<int64_t, uint64_t>;  // Time, and index of the round.
+    // Also has rounds that have closed meanwhile.
+    std::priority_queue<End, std::vector<End>, std::greater<>> ends;
+    std::vector<bool> is_open;  // By round.
+    uint64_t num_open = 0;
+  };
+
+  void Begin(const UnitRound& round);
+  void Close(size_t outcome, uint64_t round);
+  int64_t EndOf(const UnitRound& round) const {
+    return round.has_unit ? round.time_us + window_us_ : round.time_us;
+  }
+  // `last` is the unit's last round; kNone: it has none.
+  bool Registers(const ArmDecision& decision, uint64_t last,
+                 double* canary_probability);
+  void Collect(const ArmDecision& decision, uint64_t last,
+               std::span<const double> outcomes);
 
   const int64_t window_us_;
-  const Take take_;
-  absl::flat_hash_map<uint64_t, Unit> units_;
-  std::deque<Open> open_;    // In the order of their ends.
-  uint64_t num_closed_ = 0;  // The number of the round that is open_[0].
-  uint64_t num_later_ = 0;
+  double gap_share_ = 0;
+  std::vector<UnitRound> rounds_;
+  std::vector<uint64_t> previous_;  // The unit's round before; kNone: none.
+  std::vector<uint32_t> open_outcomes_;  // Their number, by round.
+  absl::flat_hash_map<uint64_t, uint64_t> last_round_;  // By unit.
+  std::vector<Pending> pending_;                        // By outcome.
+  absl::flat_hash_map<uint64_t, Found> found_;          // By round.
+  uint64_t num_unknown_ = 0;
 };
 
 }  // namespace sortition

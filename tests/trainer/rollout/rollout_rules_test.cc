@@ -1,5 +1,6 @@
 #include "trainer/rollout/rollout_rules.h"
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "tests/process/http/hostile_peer.h"
 #include "tests/testing/refusals.h"
 #include "trainer/rollout/rollout_plan.h"
+#include "trainer/rollout/rollout_text.h"
 #include "trainer/rollout/server_counts.h"
 
 namespace sortition {
@@ -50,20 +52,28 @@ class RolloutRulesTest : public testing::Test {
     return {rollout_.plan(), *limits};
   }
 
-  // Adds `n` rounds of each arm, one decision each.
+  // Adds `n` rounds of each arm, one decision each, with rewards in their
+  // units.
   void Play(int n, double canary, double stable, RolloutEvidence* evidence,
             const std::vector<double>& guarded = {}) {
     for (int i = 0; i < 2 * n; ++i) {
       const bool is_canary = i % 2 == 0;
-      UnitRound round{.is_canary = is_canary,
-                      .canary_probability = 0.5,
-                      .share = 0.2,
-                      .decisions = 1,
-                      .means = {is_canary ? canary : stable}};
-      for (const double of_canary : guarded) {
-        round.means.push_back(is_canary ? of_canary : 0.5);
+      const UnitRound round{
+          .share = 0.2, .is_canary = is_canary, .canary_probability = 0.5};
+      evidence->Take(round,
+                     {.decisions = 1, .mean = is_canary ? canary : stable});
+      for (size_t k = 0; k < guarded.size(); ++k) {
+        evidence->Take(round, {.outcome = static_cast<uint32_t>(k + 1),
+                               .decisions = 1,
+                               .mean = is_canary ? guarded[k] : 0.5});
       }
-      evidence->Take(round);
+    }
+  }
+
+  void UseAbsoluteMargins(const std::vector<double>& margins) {
+    rollout_.mutable_plan()->clear_margins();
+    for (const double margin : margins) {
+      rollout_.mutable_plan()->add_absolute_margins(margin);
     }
   }
 
@@ -141,13 +151,15 @@ TEST_F(RolloutRulesTest, GuardrailsShareTheErrorAndMustHoldInTheEnd) {
 }
 
 TEST_F(RolloutRulesTest, NumbersAreInUnitsOfTheReward) {
+  UseAbsoluteMargins({0.5, 0.25});
   rollout_.mutable_plan()->set_reward_min(-10);
   rollout_.mutable_plan()->set_reward_max(30);
   RolloutEvidence evidence = NewEvidence();
-  EXPECT_DOUBLE_EQ(evidence.Scale(0, 10), 0.5);
-  EXPECT_DOUBLE_EQ(evidence.Scale(0, -50), 0);
-  EXPECT_DOUBLE_EQ(evidence.Scale(0, 31), 1);
-  Play(200, 0.6, 0.5, &evidence);
+  EXPECT_DOUBLE_EQ(evidence.Cut(0, 10), 10);
+  EXPECT_DOUBLE_EQ(evidence.Cut(0, -50), -10);
+  EXPECT_DOUBLE_EQ(evidence.Cut(0, 31), 30);
+  EXPECT_DOUBLE_EQ(evidence.Cut(0, std::nan("")), -10);
+  Play(200, 14, 10, &evidence);
   const config::v1::RolloutStep step = NumbersOf(rollout_, evidence);
   EXPECT_NEAR(step.canary().mean(), 14, 1e-9);
   EXPECT_NEAR(step.stable().mean(), 10, 1e-9);
@@ -156,7 +168,85 @@ TEST_F(RolloutRulesTest, NumbersAreInUnitsOfTheReward) {
   EXPECT_GT(step.upper(), 4);
   EXPECT_EQ(step.canary().units(), 200u);
   EXPECT_EQ(step.stage_decisions(), 400u);
+  EXPECT_DOUBLE_EQ(step.allowed_loss(), 0.5);
   EXPECT_FALSE(step.canary().has_answers());
+}
+
+TEST_F(RolloutRulesTest, AVoidRoundBetsNothing) {
+  RolloutEvidence evidence = NewEvidence();
+  const UnitRound round{.share = 0.2, .canary_probability = 0.5};
+  for (const RoundVoid why : {RoundVoid::kCensored, RoundVoid::kGone}) {
+    evidence.Take(round, {.why_void = why});
+  }
+  EXPECT_EQ(evidence.Of(0).num_rounds(), 0u);
+  EXPECT_EQ(evidence.num_decisions(), 0u);
+}
+
+// Where the stable version earns -0.02, 20 % of |-0.02| less are -0.024.
+TEST_F(RolloutRulesTest, MarginsOfNegativeRewardsAreOfTheReward) {
+  rollout_.mutable_plan()->set_reward_min(-1);
+  rollout_.mutable_plan()->set_reward_max(0);
+  RolloutEvidence allowed = NewEvidence();
+  Play(10000, -0.022, -0.02, &allowed);
+  EXPECT_GT(allowed.Next(0).bets().MostLogEvidence(), std::log(100));
+  RolloutEvidence more = NewEvidence();
+  Play(10000, -0.0245, -0.02, &more);
+  EXPECT_LT(more.Next(0).bets().MostLogEvidence(), std::log(2));
+  const config::v1::RolloutStep step = NumbersOf(rollout_, more);
+  EXPECT_NEAR(step.allowed_loss(), 0.004, 1e-9);
+  EXPECT_THAT(VerdictSentence(rollout_, {}, step, {}, false),
+              HasTexts("less than version 7, which earns -0.02 (-22.3 %,",
+                       "the evidence that it earns at least -0.024, at most "
+                       "0.004 less (20 % of |-0.02|), is"));
+}
+
+// The same for rewards that are far above their smallest one: 20 % of 100.5 is
+// more than the whole range.
+TEST_F(RolloutRulesTest, MarginsOfLargeRewardsAreOfTheReward) {
+  rollout_.mutable_plan()->set_reward_min(100);
+  rollout_.mutable_plan()->set_reward_max(101);
+  RolloutEvidence evidence = NewEvidence();
+  Play(100, 100.2, 100.8, &evidence);
+  EXPECT_GT(evidence.Next(0).bets().MostLogEvidence(), std::log(100));
+}
+
+// In expectation the evidence of a loss that is just the margin is 1, whatever
+// the range of the rewards is.
+TEST_F(RolloutRulesTest, ALossOfTheMarginIsFair) {
+  struct Range {
+    double min;
+    double max;
+    double stable;
+  };
+  for (const Range& range : {Range{0, 1, 0.5}, Range{-1, 0, -0.5},
+                             Range{2, 4, 3}, Range{-4, -2, -3}}) {
+    const double q = 0.3;
+    RolloutPlan& plan = *rollout_.mutable_plan();
+    plan.set_reward_min(range.min);
+    plan.set_reward_max(range.max);
+    plan.set_margins(0, 0.1);
+    const double canary = range.stable - 0.1 * std::abs(range.stable);
+    double expected = 0;
+    for (int first = 0; first < 4; ++first) {
+      for (int second = 0; second < 4; ++second) {
+        RolloutEvidence evidence = NewEvidence();
+        double probability = 1;
+        for (const int draw : {first, second}) {
+          const bool is_canary = (draw & 1) != 0;
+          const bool is_high = (draw & 2) != 0;
+          const double mean = is_canary ? canary : range.stable;
+          const double high = (mean - range.min) / (range.max - range.min);
+          probability *= (is_canary ? q : 1 - q) * (is_high ? high : 1 - high);
+          evidence.Take(
+              {.share = q, .is_canary = is_canary, .canary_probability = q},
+              {.decisions = 1, .mean = is_high ? range.max : range.min});
+        }
+        expected +=
+            probability * std::exp(evidence.Next(0).bets().LogEvidence());
+      }
+    }
+    EXPECT_NEAR(expected, 1, 1e-9) << range.min;
+  }
 }
 
 RolloutPlan PlanOf(const std::vector<double>& shares,
@@ -185,6 +275,12 @@ struct BadPlan {
 TEST(RolloutPlanTest, NamesWhatIsWrong) {
   RolloutPlan range = PlanOf({0.1}, {0.1});
   range.set_reward_max(-1);
+  RolloutPlan either_sign;
+  either_sign.set_reward_min(-1);
+  RolloutPlan both = PlanOf({0.1}, {0.1});
+  both.add_absolute_margins(0.1);
+  RolloutPlan absolute = PlanOf({0.1, 0.5}, {});
+  absolute.add_absolute_margins(0.1);
   RolloutPlan guardrail = PlanOf({0.1}, {0.1});
   guardrail.add_rewards("clicks=clicks.csv");
   guardrail.add_guardrails("clicks:0.5");
@@ -197,6 +293,11 @@ TEST(RolloutPlanTest, NamesWhatIsWrong) {
       {PlanOf({0.1, 0.5}, {0.1}),
        "plan.margins has 1 entries: must have one for each of the 2 shares"},
       {PlanOf({}, {0.1}), "plan.shares is empty"},
+      {absolute, "plan.absolute_margins has 1 entries"},
+      {both, "plan.margins and plan.absolute_margins are both given"},
+      {either_sign,
+       "may be 0 between plan.reward_min = -1 and plan.reward_max = 1: give "
+       "plan.absolute_margins instead"},
       {range, "plan.reward_max = -1: must be above reward_min = 0"},
       {guardrail, "plan.reward_ranges lacks 'clicks'"},
       {allowed, "plan.guardrails has clicks:0.5: must be at most 0.1"}};
@@ -214,6 +315,42 @@ struct Ends {
   int half = 0;
   int all = 0;
 };
+
+// Rollouts of which the tuples have all that can be wrong with them.
+
+SimulatedRollout RunOne(RolloutWorld world, uint64_t run) {
+  world.mean_reward = 0.6;
+  return SimulateRollout(world, SimulationPlan({0.1, 0.5}, {0.03, 0.01}), run);
+}
+
+constexpr uint64_t kFewRuns = 8;
+
+TEST(SimulatedRolloutsTest, AProbeProvesNothing) {
+  for (uint64_t run = 0; run < kFewRuns; ++run) {
+    const SimulatedRollout rollout =
+        RunOne({.effect = -0.1, .probe = 0.1, .most_decisions = 60'000}, run);
+    EXPECT_EQ(rollout.stages_passed, 0u) << run;
+  }
+}
+
+TEST(SimulatedRolloutsTest, TuplesThatAreRemovedBeginNothingAnew) {
+  for (uint64_t run = 0; run < kFewRuns; ++run) {
+    const SimulatedRollout rollout =
+        RunOne({.remove = 0.4, .restart = 0.1, .most_decisions = 100'000}, run);
+    EXPECT_NE(rollout.end, RolloutAction::kGoBack) << run;
+  }
+}
+
+TEST(SimulatedRolloutsTest, AWorseVersionGoesBackWhateverIsCensored) {
+  for (uint64_t run = 0; run < kFewRuns; ++run) {
+    const SimulatedRollout rollout = RunOne({.effect = -0.1,
+                                             .loyal_arm = LoyalArm::kCanary,
+                                             .censored = 0.4,
+                                             .most_decisions = 200'000},
+                                            run);
+    EXPECT_EQ(rollout.end, RolloutAction::kGoBack) << run;
+  }
+}
 
 Ends RunMany(double effect) {
   // Without the first stage, which takes most of the time.

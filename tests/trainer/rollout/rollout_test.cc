@@ -78,7 +78,10 @@ TEST_F(RolloutTest, MovesOnToAllAndFollowsTheNewestAgain) {
                     testing::ContainsRegex(
                         " more than version 1, which earns 0\\.[45]"),
                     HasSubstr("by 2000 units in 2000 decisions"),
-                    HasSubstr("at most 30 % less is"), HasSubstr(" of 100;")));
+                    testing::ContainsRegex(
+                        "at least 0\\.3[0-9]*, at most 0\\.1[0-9]* less "
+                        "\\(30 % of 0\\.[45][0-9]*\\), is"),
+                    HasSubstr(" of 100;")));
   EXPECT_EQ(PlacesOf(NowServing().split().arms(0)), 5000u);
   EXPECT_EQ(NowServing().split().salt(), NowRollout().salt());
   // The stage has no decisions of its own yet.
@@ -128,7 +131,7 @@ TEST_F(RolloutTest, WaitsAndSaysForWhat) {
   ASSERT_OK_AND_ASSIGN(report, StepRollout(options_));
   EXPECT_EQ(report.step().action(), "WAIT");
   EXPECT_THAT(report.step().sentence(),
-              HasTexts("the evidence that it earns at most 30 % less",
+              HasTexts("the evidence that it earns at least 0.", "(30 % of 0.",
                        "the evidence that it earns less is", " of 50",
                        "more decisions would do",
                        "errors and times are not compared."));
