@@ -87,6 +87,7 @@ JudgedRow Judgement::RowOf(const LoggedDecision& decision) {
   JudgedRow row;
   if (parts_.options.units() == "same") {
     row.group_hash = UnitKey("", decision.decision->decision_id());
+    row.share = parts_.summary.ids.ShareOf(row.group_hash);
   } else {
     row.group_hash = decision.unit;
     row.share = parts_.summary.units.ShareOf(decision.unit);

@@ -44,6 +44,7 @@ void LogSummary::Add(const LoggedDecision& logged) {
     last_time_us = std::max(last_time_us, time_us);
   }
   units.Add(logged.unit);
+  ids.Add(UnitKey("", decision.decision_id()));
   contexts.Add(HashOfFeatures(decision));
   ++versions[decision.version()];
   AddAttributes(decision);

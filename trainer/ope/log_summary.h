@@ -49,6 +49,7 @@ class LogSummary {
   int64_t first_time_us = 0;  // Of decisions that have a time.
   int64_t last_time_us = 0;
   UnitSizes units;
+  UnitSizes ids;                          // Of decision ids.
   UnitSizes contexts;                     // Of equal features.
   std::map<uint64_t, uint64_t> versions;  // From logging version to decisions.
   std::map<std::string, Attribute> attributes;

@@ -118,7 +118,7 @@ class Run {
                                                     log_->num_features()));
     logging_ = LoggingPolicies::Load(options_, first_.summary.versions,
                                      log_->num_features());
-    preferences_.emplace(options_, log_->num_features(), first_.summary.units);
+    preferences_.emplace(options_, log_->num_features(), independent());
     RETURN_IF_ERROR(PlanRankings());
     ASSIGN_OR_RETURN(judgement_,
                      Judgement::Plan({.options = options_,
@@ -158,12 +158,19 @@ class Run {
                           .limits = limits});
   }
 
+  // Arm and draw are functions of the decision id, so decisions with one id
+  // depend on each other even if users do not count as a sample.
+  const UnitSizes& independent() const {
+    return options_.units() == "same" ? first_.summary.ids
+                                      : first_.summary.units;
+  }
   bool units_are_decisions() const {
-    return options_.units() == "same" || first_.summary.named == 0;
+    return (options_.units() == "same" || first_.summary.named == 0) &&
+           !independent().HasRepeats();
   }
   // How much a group could count (UnitSizes).
   double largest_group() const {
-    return first_.summary.units.LargestGroup(GroupSums::kDefaultGroups);
+    return independent().LargestGroup(GroupSums::kDefaultGroups);
   }
 
  private:
@@ -233,7 +240,7 @@ class Run {
              .policies = std::span(judged.policies).first(judged.num_reported),
              .logging = logging_,
              .model = first_.rank_model.get(),
-             .units = first_.summary.units,
+             .units = independent(),
              .num_ranks = first_.summary.most_ranks}));
     return absl::OkStatus();
   }

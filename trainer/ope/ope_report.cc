@@ -79,10 +79,12 @@ class Reporter {
     report_.set_against(task_.options.against());
     report_.set_read_tuples(task_.counts.read_tuples);
     report_.set_decisions(summary.decisions);
-    report_.set_units(summary.named > 0 ? summary.units.num_units()
-                                        : summary.decisions);
+    const bool has_units = summary.named > 0 || summary.units.HasRepeats();
+    report_.set_units(has_units ? summary.units.num_units()
+                                : summary.decisions);
     report_.set_units_named(summary.named > 0);
-    report_.set_question(QuestionText(task_.options, summary.named > 0));
+    report_.set_question(QuestionText(task_.options, summary.named > 0,
+                                      task_.style.units_are_decisions));
     for (const auto& [reason, count] : task_.counts.excluded) {
       (*report_.mutable_excluded())[reason] = count;
     }

@@ -141,11 +141,19 @@ std::string CountText(uint64_t count) {
   return digits;
 }
 
-std::string QuestionText(const OpeOptions& options, bool units_named) {
+std::string QuestionText(const OpeOptions& options, bool units_named,
+                         bool units_are_decisions) {
   if (options.units() == "same") {
-    return "What would these very units earn if they came back in these "
-           "proportions? Each decision counts as independent of the others, "
-           "and nothing is claimed for other users.";
+    return absl::StrCat(
+        "What would these very units earn if they came back in these "
+        "proportions? Each decision ",
+        units_are_decisions ? "" : "id, some of which repeat, ",
+        "counts as independent of the others, and nothing is claimed for other "
+        "users.");
+  }
+  if (!units_named && !units_are_decisions) {
+    return "What would other decisions like these earn? No unit_id is logged, "
+           "and decision ids repeat: decisions with one id count as one unit.";
   }
   return units_named
              ? "What would other units like these earn? Intervals take the "

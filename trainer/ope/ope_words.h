@@ -8,9 +8,10 @@
 
 namespace sortition {
 
-// Returns what the intervals hold for.
+// Returns what the intervals hold for. `units_are_decisions`: each decision
+// counts as independent.
 std::string QuestionText(const config::v1::OpeOptions& options,
-                         bool units_named);
+                         bool units_named, bool units_are_decisions);
 
 // Returns what was found out about a policy, whose answer, findings and
 // guardrails are there, as are the findings of the report about the log. Grave

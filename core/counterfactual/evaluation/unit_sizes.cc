@@ -79,6 +79,24 @@ uint64_t UnitSizes::num_units() const {
       std::llround(kFactor * kCount * kCount / inverse_sum_));
 }
 
+bool UnitSizes::HasRepeats() const {
+  if (num_decisions_ == 0) return false;
+  const auto decisions = static_cast<double>(num_decisions_);
+  const double load = decisions / kBuckets;
+  const double most = *std::max_element(counts_.begin(), counts_.end());
+  constexpr double kLogOneInAMillion = -13.8;
+  // Chernoff's bound of a Poisson variable, for all buckets.
+  if (most > load &&
+      std::log(double{kBuckets}) - load + most - most * std::log(most / load) <
+          kLogOneInAMillion) {
+    return true;
+  }
+  // Linear counting errs by 0.1 % up to two units a bucket, leading zeros by
+  // 0.8 %.
+  const double error = load <= 2 ? 0.005 : 0.05;
+  return static_cast<double>(num_units()) < (1 - error) * decisions - 1;
+}
+
 void UnitSizes::Raise(size_t index, uint8_t rank) {
   if (rank <= ranks_[index]) return;
   inverse_sum_ += std::exp2(-rank) - std::exp2(-ranks_[index]);

@@ -36,6 +36,13 @@ class UnitSizes {
   uint64_t num_units() const;
   uint64_t num_decisions() const { return num_decisions_; }
 
+  // Returns whether units have several decisions: a bucket has more than it
+  // would in one of a million logs of as many units with one decision each, or
+  // there are fewer units than decisions by more than five standard errors of
+  // num_units(). Repeated decisions that are too few for both hardly change a
+  // variance.
+  bool HasRepeats() const;
+
  private:
   static constexpr size_t kBuckets = size_t{1} << 20;
   static constexpr int kRegisterBits = 14;

@@ -1,5 +1,6 @@
 #include "trainer/ope/ope.h"
 
+#include <filesystem>
 #include <functional>
 #include <map>
 
@@ -198,6 +199,32 @@ TEST_F(OpeFixture, UnitsWidenIntervalsAndSameUnitsDoNot) {
   };
   // √20 = 4.5 times as wide; groups of 100 units are fewer.
   EXPECT_NEAR(width(others) / width(same), std::sqrt(20.0), 0.7);
+}
+
+// Arm and draw are functions of the id: each of 100 ids, with 20 decisions of
+// one reward, is one unit, also where units are not asked for.
+TEST_F(OpeFixture, RepeatedDecisionIdsAreUnits) {
+  auto tuples = AlternatingTuples(2000, [](int i) { return i / 20 % 3 == 0; });
+  WriteLog(tuples);
+  SetPolicies({"uniform"});
+  const auto width = [](const OpeReport& report) {
+    const auto& value = EstimateOf(PolicyOf(report, "uniform"), "ips").value();
+    return value.upper() - value.lower();
+  };
+  const double each_its_own = width(Judge());
+  std::filesystem::remove_all(dir_.Sub("tuples"));
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    tuples[i].mutable_decision()->set_decision_id(absl::StrCat("d", i / 20));
+  }
+  WriteLog(tuples);
+  for (const char* units : {"new", "same"}) {
+    options_.set_units(units);
+    const OpeReport report = Judge();
+    EXPECT_NEAR(width(report) / each_its_own, std::sqrt(20.0), 0.7) << units;
+    EXPECT_EQ(report.units(), 100u);
+    EXPECT_FALSE(report.units_named());
+    EXPECT_THAT(report.question(), HasSubstr("repeat"));
+  }
 }
 
 TEST_F(OpeFixture, AFewUnitsAreJudged) {

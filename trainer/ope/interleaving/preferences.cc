@@ -32,11 +32,11 @@ Preferences::Preferences(const config::v1::OpeOptions& options,
 
 void Preferences::AddCredit(const LoggedDecision& decision,
                             const TeamCredit& credit, Sums* sums) const {
-  const bool same_units = options_.units() == "same";
-  const std::span<double> group = sums->groups.GroupOf(
-      same_units ? UnitKey("", decision.decision->decision_id())
-                 : decision.unit);
-  const double share = same_units ? 1 : units_.ShareOf(decision.unit);
+  const uint64_t unit = options_.units() == "same"
+                            ? UnitKey("", decision.decision->decision_id())
+                            : decision.unit;
+  const std::span<double> group = sums->groups.GroupOf(unit);
+  const double share = units_.ShareOf(unit);
   group[kPreference] += share * credit.preference;
   group[kCredited] += share * credit.credited;
   group[kCount] += share;

@@ -334,7 +334,7 @@ absl::Status RankingJudgement::Add(const LoggedDecision& decision) {
   const uint64_t unit = same_units
                             ? UnitKey("", decision.decision->decision_id())
                             : decision.unit;
-  const double share = same_units ? 1 : parts_.units.ShareOf(decision.unit);
+  const double share = parts_.units.ShareOf(unit);
   const RankedDecision ranked = {.rewards = feedback_.rewards,
                                  .log_conditionals = order_.log_conditionals(),
                                  .log_marginals = log_.log_marginals};

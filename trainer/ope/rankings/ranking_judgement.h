@@ -42,8 +42,8 @@ class RankingJudgement {
     std::span<const std::unique_ptr<JudgedPolicy>> policies;  // Reported ones.
     LoggingPolicies& logging;
     RankRewardFit* model = nullptr;  // Null: none.
-    const UnitSizes& units;
-    size_t num_ranks = 0;  // Of the longest order of the log.
+    const UnitSizes& units;          // Of what counts as independent.
+    size_t num_ranks = 0;            // Of the longest order of the log.
   };
   // What Parts refers to must outlive it.
   static absl::StatusOr<std::unique_ptr<RankingJudgement>> Create(Parts parts);

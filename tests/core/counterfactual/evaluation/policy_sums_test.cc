@@ -314,6 +314,23 @@ TEST(UnitSizesTest, CountsAnyNumberOfUnits) {
   }
 }
 
+TEST(UnitSizesTest, FindsUnitsThatRepeat) {
+  for (const uint64_t num_units : {1u, 20u, 1000u, 100000u, 1500000u}) {
+    UnitSizes sizes;
+    for (uint64_t i = 0; i < num_units; ++i) sizes.Add(Unit(i));
+    EXPECT_FALSE(sizes.HasRepeats()) << num_units;
+    // One in a hundred decisions is that of a probe.
+    UnitSizes with_probe = sizes;
+    for (uint64_t i = 0; i < 3 + num_units / 100; ++i) {
+      with_probe.Add(Unit(0));
+    }
+    EXPECT_TRUE(with_probe.HasRepeats()) << num_units;
+  }
+  UnitSizes pairs;
+  for (uint64_t i = 0; i < 1000; ++i) pairs.Add(Unit(i % 900));
+  EXPECT_TRUE(pairs.HasRepeats());
+}
+
 TEST(UnitSizesTest, PartsMergeToTheWhole) {
   UnitSizes whole;
   UnitSizes parts[2];
