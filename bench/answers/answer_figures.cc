@@ -1,16 +1,22 @@
 #include "bench/answers/answer_figures.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "core/metrics/ranking_metrics.h"
 
 namespace sortition {
 namespace {
 
 using Relevances = std::span<const std::vector<uint32_t>>;
 
-size_t BestOf(const std::vector<double>& scores) {
-  return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) -
-                             scores.begin());
+double BestScore(const std::vector<double>& scores) {
+  return *std::max_element(scores.begin(), scores.end());
+}
+
+// Returns the share of right ones among the candidates with the best score.
+double RightShareOfBest(const std::vector<double>& scores,
+                        const std::vector<uint32_t>& relevances) {
+  return Precision(TiedRanking(scores, relevances), 1, 1);
 }
 
 bool HasRight(const std::vector<uint32_t>& relevances) {
@@ -22,20 +28,10 @@ bool HasRight(const std::vector<uint32_t>& relevances) {
 void AddSelection(const std::vector<double>& scores,
                   const std::vector<uint32_t>& relevances,
                   SelectionFigures* sum) {
-  std::vector<size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-  double right = 0, precisions = 0;
-  for (size_t rank = 0; rank < order.size(); ++rank) {
-    if (relevances[order[rank]] == 0) continue;
-    const auto place = static_cast<double>(rank + 1);
-    if (right == 0) sum->mean_reciprocal_rank += 1 / place;
-    if (rank == 0) sum->precision_at_1 += 1;
-    right += 1;
-    precisions += right / place;
-  }
-  sum->mean_average_precision += precisions / right;
+  const TiedRanking ranking(scores, relevances);
+  sum->mean_reciprocal_rank += ReciprocalRank(ranking, 1, 0);
+  sum->precision_at_1 += Precision(ranking, 1, 1);
+  sum->mean_average_precision += AveragePrecision(ranking, 1);
 }
 
 }  // namespace
@@ -60,10 +56,9 @@ TriggeringFigures MeasureTriggering(const AnswerScores& scores,
   double answered = 0, right = 0, answerable = 0;
   for (size_t i = 0; i < scores.size(); ++i) {
     if (HasRight(relevances[i])) ++answerable;
-    const size_t best = BestOf(scores[i]);
-    if (scores[i][best] < threshold) continue;
+    if (BestScore(scores[i]) < threshold) continue;
     ++answered;
-    if (relevances[i][best] > 0) ++right;
+    right += RightShareOfBest(scores[i], relevances[i]);
   }
   TriggeringFigures figures;
   if (right == 0) return figures;
@@ -76,7 +71,7 @@ TriggeringFigures MeasureTriggering(const AnswerScores& scores,
 double BestThreshold(const AnswerScores& scores, Relevances relevances) {
   std::vector<double> best_scores;
   for (const std::vector<double>& each : scores) {
-    best_scores.push_back(each[BestOf(each)]);
+    best_scores.push_back(BestScore(each));
   }
   std::sort(best_scores.rbegin(), best_scores.rend());
   double best = 0, threshold = 0;

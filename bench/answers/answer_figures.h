@@ -9,8 +9,8 @@ namespace sortition {
 // Scores of the candidates of each question.
 using AnswerScores = std::vector<std::vector<double>>;
 
-// Means over the questions that have a right candidate, as trec_eval. Among
-// equal scores the candidate that comes first counts first.
+// Means over the questions that have a right candidate, as trec_eval, but
+// expected over random orders of candidates with equal scores.
 struct SelectionFigures {
   double mean_average_precision = 0;
   double mean_reciprocal_rank = 0;
@@ -21,8 +21,9 @@ SelectionFigures MeasureSelection(
     std::span<const std::vector<uint32_t>> relevances);
 
 // A question is answered by its best candidate where that scores at least the
-// threshold. Precision: right answers over answers; recall: right answers over
-// questions that have a right candidate.
+// threshold; if several are the best, by a random one of them. Precision: right
+// answers over answers; recall: right answers over questions that have a right
+// candidate.
 struct TriggeringFigures {
   double precision = 0;
   double recall = 0;

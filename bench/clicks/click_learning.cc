@@ -38,8 +38,7 @@ std::vector<double> NdcgOf(std::span<const LabelledItems> queries,
                            std::span<const double> weights) {
   std::vector<double> figures;
   for (const LabelledItems& query : queries) {
-    const std::vector<int> relevances = RelevancesByScore(query, weights);
-    figures.push_back(Ndcg(relevances, relevances, kPageRanks));
+    figures.push_back(Ndcg(RankingByScore(query, weights), kPageRanks));
   }
   return figures;
 }

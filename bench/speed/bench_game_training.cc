@@ -65,17 +65,15 @@ struct RankingQuality {
   double precision_at_5 = 0;
 };
 
-// Returns means over queries ranked by falling w·x, ties by index.
+// Returns means over queries ranked by falling w·x.
 RankingQuality QualityOf(const Queries& queries,
                          std::span<const double> weights) {
   RankingQuality sum;
   for (const LabelledItems& query : queries.views) {
-    const std::vector<int> labels(query.relevances.begin(),
-                                  query.relevances.end());
-    const std::vector<int> ranked = RelevancesByScore(query, weights);
-    sum.ndcg += Ndcg(ranked, labels, 0);
-    sum.ndcg_at_10 += Ndcg(ranked, labels, 10);
-    sum.precision_at_5 += Precision(ranked, 1, 5);
+    const TiedRanking ranking = RankingByScore(query, weights);
+    sum.ndcg += Ndcg(ranking, 0);
+    sum.ndcg_at_10 += Ndcg(ranking, 10);
+    sum.precision_at_5 += Precision(ranking, 1, 5);
   }
   const auto n = static_cast<double>(queries.views.size());
   return {sum.ndcg / n, sum.ndcg_at_10 / n, sum.precision_at_5 / n};

@@ -224,21 +224,15 @@ std::vector<LetorFigures> Judge(std::span<const LabelledItems> queries,
                                 std::span<const double> weights) {
   std::vector<LetorFigures> figures;
   for (const LabelledItems& query : queries) {
-    figures.push_back(LetorFiguresOf(RelevancesByScore(query, weights)));
+    figures.push_back(LetorFiguresOf(RankingByScore(query, weights)));
   }
   return figures;
 }
 
 std::vector<LetorFigures> JudgeRandomOrder(
-    std::span<const LabelledItems> queries, int draws, uint64_t seed) {
-  std::vector<std::vector<LetorFigures>> figures(queries.size());
-  ForEachRandomOrder(queries, draws, seed,
-                     [&](size_t query, std::span<const int> relevances) {
-                       figures[query].push_back(LetorFiguresOf(relevances));
-                     });
-  std::vector<LetorFigures> means;
-  for (const auto& of_query : figures) means.push_back(MeanOf(of_query));
-  return means;
+    std::span<const LabelledItems> queries) {
+  const std::vector<double> zeros(queries[0].items.num_features(), 0.0);
+  return Judge(queries, zeros);
 }
 
 }  // namespace sortition

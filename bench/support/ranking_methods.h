@@ -37,13 +37,11 @@ std::vector<RankingMethod> BaselineMethods();
 // Returns the baseline of this name. Requires that there is one.
 RankingMethod BaselineMethod(const std::string& name);
 
-// Returns the figures of each query ranked by falling score, ties in the order
-// of the file.
+// Returns the figures of each query ranked by falling score.
 std::vector<LetorFigures> Judge(std::span<const LabelledItems> queries,
                                 std::span<const double> weights);
-// Returns the mean figures of each query over `draws` random orders. Random
-// only in the seed.
+// Returns the expected figures of each query in random order.
 std::vector<LetorFigures> JudgeRandomOrder(
-    std::span<const LabelledItems> queries, int draws, uint64_t seed);
+    std::span<const LabelledItems> queries);
 
 }  // namespace sortition

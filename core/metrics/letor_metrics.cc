@@ -1,23 +1,22 @@
 #include "core/metrics/letor_metrics.h"
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/metrics/ranking_metrics.h"
 
 namespace sortition {
 namespace {
 
-// Returns the cumulated gains: entry r is the sum over ranks 0 .. r.
-std::vector<double> CumulatedGains(std::span<const int> relevances) {
-  std::vector<double> gains(relevances.size());
+// Returns the expected cumulated gains: entry r is the sum over ranks 0 .. r.
+std::vector<double> CumulatedGains(const TiedRanking& ranking) {
+  std::vector<double> gains = ranking.ExpectedGains(
+      [](uint32_t relevance) { return std::exp2(relevance) - 1; });
   double sum = 0;
   for (size_t rank = 0; rank < gains.size(); ++rank) {
-    DCHECK(relevances[rank] >= 0);
-    const double gain = std::exp2(relevances[rank]) - 1;
-    sum += rank < 2 ? gain : gain / std::log2(static_cast<double>(rank) + 1);
+    sum += rank < 2 ? gains[rank]
+                    : gains[rank] / std::log2(static_cast<double>(rank) + 1);
     gains[rank] = sum;
   }
   return gains;
@@ -34,30 +33,21 @@ void AddTo(const LetorFigures& figures, double share, LetorFigures* sum) {
 
 }  // namespace
 
-LetorFigures LetorFiguresOf(std::span<const int> relevances) {
-  CHECK(!relevances.empty());
+LetorFigures LetorFiguresOf(const TiedRanking& ranking) {
+  CHECK(ranking.size() > 0);
   LetorFigures figures;
-  const size_t n = relevances.size();
-  std::vector<int> ideal(relevances.begin(), relevances.end());
-  std::sort(ideal.begin(), ideal.end(), std::greater<>());
-  if (ideal.front() == 0) return figures;
-  const std::vector<double> gains = CumulatedGains(relevances);
-  const std::vector<double> best = CumulatedGains(ideal);
-  int relevant = 0;
-  for (size_t rank = 0; rank < std::max<size_t>(n, kLetorRanks); ++rank) {
-    const double ranks = static_cast<double>(rank) + 1;
-    if (rank < n) {
-      const double ndcg = gains[rank] / best[rank];
-      figures.mean_ndcg += ndcg / static_cast<double>(n);
-      if (rank < kLetorRanks) figures.ndcg[rank] = ndcg;
-      if (relevances[rank] > 0) {
-        ++relevant;
-        figures.average_precision += relevant / ranks;
-      }
-    }
-    if (rank < kLetorRanks) figures.precision[rank] = relevant / ranks;
+  const std::vector<double> gains = CumulatedGains(ranking);
+  const std::vector<double> best = CumulatedGains(ranking.Best());
+  if (best.front() == 0) return figures;
+  for (size_t rank = 0; rank < gains.size(); ++rank) {
+    const double ndcg = gains[rank] / best[rank];
+    figures.mean_ndcg += ndcg / static_cast<double>(gains.size());
+    if (rank < kLetorRanks) figures.ndcg[rank] = ndcg;
   }
-  figures.average_precision /= relevant;
+  for (uint32_t k = 1; k <= kLetorRanks; ++k) {
+    figures.precision[k - 1] = Precision(ranking, 1, k);
+  }
+  figures.average_precision = AveragePrecision(ranking, 1);
   return figures;
 }
 

@@ -9,8 +9,12 @@
 // - For precision and average precision, a candidate is relevant if its
 //   relevance is not 0. Ranks beyond the last count as not relevant. Average
 //   precision is 0 if nothing is relevant.
+// The tool ranks candidates with equal scores in the order of the file. Here
+// each figure is the expectation over a random order of them (tied_ranking.h).
 #include <array>
 #include <span>
+
+#include "core/metrics/tied_ranking.h"
 
 namespace sortition {
 
@@ -24,9 +28,8 @@ struct LetorFigures {
   double average_precision = 0;
 };
 
-// Returns the metrics of one query. `relevances` has all candidates in rank
-// order, best rank first: at least one, each at least 0.
-LetorFigures LetorFiguresOf(std::span<const int> relevances);
+// Returns the metrics of one query. Requires at least one candidate.
+LetorFigures LetorFiguresOf(const TiedRanking& ranking);
 
 // Returns the means over queries. Requires at least one query.
 LetorFigures MeanOf(std::span<const LetorFigures> figures);

@@ -32,6 +32,23 @@ uint64_t SortAndCount(std::span<uint32_t> values, std::span<uint32_t> scratch) {
   return inversions;
 }
 
+// Returns the number of pairs of different labels.
+double DifferentPairs(std::span<const uint32_t> labels) {
+  std::vector<uint32_t> sorted(labels.begin(), labels.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto pairs_of = [](auto size) {
+    const auto n = static_cast<double>(size);
+    return n * (n - 1) / 2;
+  };
+  double pairs = pairs_of(sorted.size());
+  for (auto first = sorted.begin(); first != sorted.end();) {
+    const auto last = std::upper_bound(first, sorted.end(), *first);
+    pairs -= pairs_of(last - first);
+    first = last;
+  }
+  return pairs;
+}
+
 }  // namespace
 
 uint64_t KendallDistance(std::span<const uint32_t> a,
@@ -85,13 +102,18 @@ double RightPairs(std::span<const double> scores,
     });
     wrong += static_cast<double>(KendallDistance(by_score, by_label)) / 2;
   }
-  double pairs = static_cast<double>(n) * (static_cast<double>(n) - 1) / 2;
-  for (size_t begin = 0, end = 0; begin < n; begin = end) {
-    while (end < n && labels[by_label[end]] == labels[by_label[begin]]) ++end;
-    const auto equal = static_cast<double>(end - begin);
-    pairs -= equal * (equal - 1) / 2;
-  }
-  return 1 - wrong / pairs;
+  return 1 - wrong / DifferentPairs(labels);
+}
+
+double KendallTauCost(std::span<const double> scores,
+                      std::span<const uint32_t> labels) {
+  const auto n = static_cast<double>(labels.size());
+  if (n < 2) return 0;
+  const double pairs = n * (n - 1) / 2;
+  const double different = DifferentPairs(labels);
+  const double wrong =
+      different > 0 ? (1 - RightPairs(scores, labels)) * different : 0;
+  return (wrong + (pairs - different) / 2) / pairs;
 }
 
 }  // namespace sortition

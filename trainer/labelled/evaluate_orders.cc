@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
+#include "core/metrics/tied_ranking.h"
 #include "io/files.h"
 #include "trainer/labelled/labelled_frame.h"
 #include "trainer/labelled/order_metrics.h"
@@ -43,6 +44,26 @@ absl::StatusOr<std::unique_ptr<QueryScorer>> MakeScorer(
   return std::move(model.scorer);
 }
 
+// Ties coincide with the order of labels if as many tied pairs are in label
+// order, or in its reverse, as random order has with probability below 1e-4.
+constexpr double kTiesCoincide = 4;
+
+void FillTies(const TiedPairs& ties, EvaluateReport* report) {
+  if (ties.pairs == 0) return;
+  const auto tied = static_cast<double>(ties.tied);
+  report->set_tied_pairs(tied / static_cast<double>(ties.pairs));
+  if (ties.tied == 0) return;
+  const double share = static_cast<double>(ties.tied_in_label_order) / tied;
+  report->set_tied_pairs_in_label_order(share);
+  if (std::abs(ties.Deviation()) <= kTiesCoincide) return;
+  report->add_warnings(absl::StrFormat(
+      "the data list the more relevant candidate first in %.1f %% of the tied "
+      "pairs: a tool that breaks ties in the order of the file reports figures "
+      "that are too %s. The figures here are means over all orders of ties. "
+      "Shuffle the candidates of each query before such a tool reads them",
+      100 * share, share > 0.5 ? "high" : "low"));
+}
+
 // Means over the queries that have the metric, with a line for each query.
 class Summary {
  public:
@@ -58,6 +79,7 @@ class Summary {
   }
 
   void Add(const std::string& id, const ScoredQuery& query) {
+    ties_.Add(CountTiedPairs(query.scores, query.relevances));
     table_ += id;
     for (size_t m = 0; m < metrics_.size(); ++m) {
       const double value = metrics_[m].of(query);
@@ -80,6 +102,7 @@ class Summary {
       if (counts_[m] == 0) continue;
       row->set_value(sums_[m] / static_cast<double>(counts_[m]));
     }
+    FillTies(ties_, report);
   }
   const std::string& table() const { return table_; }
 
@@ -87,6 +110,7 @@ class Summary {
   const std::vector<OrderMetric> metrics_;
   std::vector<double> sums_;
   std::vector<uint64_t> counts_;
+  TiedPairs ties_;
   std::string table_;
 };
 
@@ -155,6 +179,16 @@ std::string FormatOrderReport(const EvaluateReport& report) {
             ? ""
             : absl::StrFormat("   of %d queries that have it",
                               metric.queries()));
+  }
+  if (report.has_tied_pairs()) {
+    absl::StrAppendFormat(
+        &text,
+        "  Tied scores: %.2f %% of the pairs of different relevance; figures "
+        "are means over all orders of ties\n",
+        100 * report.tied_pairs());
+  }
+  for (const std::string& warning : report.warnings()) {
+    absl::StrAppend(&text, "  Warning: ", warning, "\n");
   }
   return text;
 }

@@ -15,6 +15,7 @@
 #include "core/data/labelled_queries.h"
 #include "core/learners/labelled/expected_measure.h"
 #include "core/metrics/letor_metrics.h"
+#include "core/metrics/tied_ranking.h"
 #include "trainer/frames/model_frame.h"
 #include "trainer/labelled/labelled_measure.h"
 
@@ -46,7 +47,7 @@ bool HasOrder(const GateTask& task) {
 
 // The quality of the deterministic policy.
 struct Quality {
-  LetorFigures letor;  // For the order by falling score, ties by index.
+  LetorFigures letor;  // For the order by falling score.
   double measure = 0;
 };
 
@@ -54,7 +55,6 @@ Quality QualityOf(const GateTask& task, const model::v1::Model& model,
                   std::span<const LabelledItems> queries,
                   const ExpectedMeasure& measure) {
   const bool has_order = HasOrder(task);
-  const LabelMeasure order{.kind = LabelMeasure::Kind::kDcg};
   const std::vector<double> weights = WeightsFor(model, queries);
   std::vector<LetorFigures> figures;
   std::vector<double> scores;
@@ -64,11 +64,7 @@ Quality QualityOf(const GateTask& task, const model::v1::Model& model,
     if (!has_order) continue;
     scores.resize(query.relevances.size());
     ScoreAll(query.items, weights, scores);
-    std::vector<int> ranked;
-    for (const int32_t item : ActionByScore(order, scores)) {
-      ranked.push_back(static_cast<int>(query.relevances[item]));
-    }
-    figures.push_back(LetorFiguresOf(ranked));
+    figures.push_back(LetorFiguresOf(TiedRanking(scores, query.relevances)));
   }
   return {has_order ? MeanOf(figures) : LetorFigures{},
           sum / static_cast<double>(queries.size())};

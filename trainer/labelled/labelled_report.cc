@@ -66,7 +66,7 @@ void AppendWeights(const LabelledReport& report, std::string* text) {
                   "towards 0\n");
 }
 
-// With a larger share of tied pairs, the order of the data dominates.
+// With a larger share of tied pairs, their random order dominates.
 constexpr double kManyTied = 0.5;
 
 // Appends a row for each weight of the trusted order, at the chosen lambda.
@@ -77,7 +77,7 @@ void AppendTrusted(const LabelledReport& report, std::string* text) {
       text,
       "\n  Trusted order: %s, %s divergence. It has %.1f %% of the training "
       "pairs of different relevance right,\n  and ties in %.1f %% of all "
-      "pairs, taken as in the data. Training scores at the chosen lambda:\n"
+      "pairs, taken in random order. Training scores at the chosen lambda:\n"
       "\n  %-28s %12s %16s %10s\n",
       trusted.source(), trusted.divergence(), 100 * trusted.right_pairs(),
       100 * trusted.tied_pairs(), "", "divergence", "inverted pairs",
@@ -97,7 +97,7 @@ void AppendTrusted(const LabelledReport& report, std::string* text) {
   if (trusted.tied_pairs() > kManyTied) {
     absl::StrAppend(text,
                     "  Warning: most pairs are tied, and were pulled towards "
-                    "the order of the data, which may be that of the labels\n");
+                    "a random order\n");
   }
 }
 

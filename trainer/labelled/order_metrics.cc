@@ -1,8 +1,5 @@
 #include "trainer/labelled/order_metrics.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -13,7 +10,6 @@
 #include "core/base/status_macros.h"
 #include "core/metrics/letor_metrics.h"
 #include "core/metrics/pair_metrics.h"
-#include "core/metrics/rank_number_metrics.h"
 #include "core/metrics/ranking_metrics.h"
 #include "core/metrics/set_metrics.h"
 
@@ -30,30 +26,8 @@ using Maker = Measure (*)(const EvaluateOptions& options, uint32_t k);
 // What `@k` may follow the name of a metric.
 enum class Ranks { kNone, kOptional, kUpToTen };
 
-// Returns document_index by rank.
-std::vector<uint32_t> OrderOf(const ScoredQuery& query) {
-  std::vector<uint32_t> order(query.scores.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t i, uint32_t j) {
-    return query.scores[i] > query.scores[j];
-  });
-  return order;
-}
-
-std::vector<int> Ranked(const ScoredQuery& query) {
-  std::vector<int> ranked;
-  for (const uint32_t i : OrderOf(query)) {
-    ranked.push_back(static_cast<int>(query.relevances[i]));
-  }
-  return ranked;
-}
-
 LetorFigures LetorOf(const ScoredQuery& query) {
-  return LetorFiguresOf(Ranked(query));
-}
-
-std::vector<double> Labels(const ScoredQuery& query) {
-  return {query.relevances.begin(), query.relevances.end()};
+  return LetorFiguresOf(query.ranking);
 }
 
 std::vector<uint32_t> Relevant(const ScoredQuery& query, uint32_t from) {
@@ -80,8 +54,12 @@ Measure OfSet(const EvaluateOptions& options,
 
 Measure PrecisionMeasure(const EvaluateOptions& options, uint32_t k) {
   if (k == 0) return OfSet(options, Precision);
-  const int from = static_cast<int>(options.relevant_from());
-  return [=](const ScoredQuery& q) { return Precision(Ranked(q), from, k); };
+  const uint32_t from = options.relevant_from();
+  return [=](const ScoredQuery& q) { return Precision(q.ranking, from, k); };
+}
+
+Measure LinearNdcgMeasure(const EvaluateOptions&, uint32_t k) {
+  return [=](const ScoredQuery& q) { return LinearNdcg(q.ranking, k); };
 }
 
 struct Known {
@@ -106,28 +84,20 @@ constexpr Known kKnown[] = {
     {"precision", Ranks::kOptional, PrecisionMeasure},
     {"ndcg_exponential", Ranks::kOptional,
      [](const EvaluateOptions&, uint32_t k) -> Measure {
-       return [=](const ScoredQuery& q) {
-         const std::vector<int> ranked = Ranked(q);
-         return Ndcg(ranked, ranked, k);
-       };
+       return [=](const ScoredQuery& q) { return Ndcg(q.ranking, k); };
      }},
-    {"ndcg_linear", Ranks::kOptional,
-     [](const EvaluateOptions&, uint32_t k) -> Measure {
-       return [=](const ScoredQuery& q) {
-         const std::vector<int> ranked = Ranked(q);
-         return LinearNdcg(ranked, ranked, k);
-       };
-     }},
-    {"ndcg_top", Ranks::kOptional,
-     [](const EvaluateOptions&, uint32_t k) -> Measure {
-       return [=](const ScoredQuery& q) {
-         return 1 - NdcgCost(q.scores, Labels(q), k);
+    {"ndcg_linear", Ranks::kOptional, LinearNdcgMeasure},
+    {"ndcg_top", Ranks::kOptional, LinearNdcgMeasure},
+    {"mrr", Ranks::kNone,
+     [](const EvaluateOptions& options, uint32_t) -> Measure {
+       return [from = options.relevant_from()](const ScoredQuery& q) {
+         return ReciprocalRank(q.ranking, from, 0);
        };
      }},
     {"kendall", Ranks::kNone,
      [](const EvaluateOptions&, uint32_t) -> Measure {
        return [](const ScoredQuery& q) {
-         return 1 - KendallTauCost(q.scores, Labels(q));
+         return 1 - KendallTauCost(q.scores, q.relevances);
        };
      }},
     {"pairs", Ranks::kNone,

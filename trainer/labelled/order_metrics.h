@@ -8,30 +8,40 @@
 //   ndcg_exponential   (2^y - 1) / log2(rank + 2): [JarvelinKekalainen02] with
 //                      the gain of web search. 0 if nothing is relevant.
 //   ndcg_linear        y / log2(rank + 2): seed 003, eq. 12.
-//   ndcg_top, kendall  1 - cost of seed 001, sec. 17.4.1, by rank numbers.
-//                      Equal scores and equal labels are in the order of the
-//                      file, last first.
+//   ndcg_top, kendall  1 - cost of seed 001, sec. 17.4.1. ndcg_top is
+//                      ndcg_linear under the name of its source. For kendall
+//                      equal labels, too, are in random order.
 //   pairs              share of the pairs of different relevance in the correct
 //                      order; equal scores count half.
 //   auc                the same for pairs of a relevant and another candidate.
 //   precision@k        number of relevant among the first k, divided by k.
+//   mrr                1 / (1 + rank) of the first relevant candidate.
 //   sensitivity, specificity, precision, f_beta: seed 001, sec. 17.5.1.
-// @k: the first k ranks; without it: all. Equal scores are in the order of the
-// file, except for ndcg_top and kendall.
+// @k: the first k ranks; without it: all. Each metric is the expectation over a
+// random order of the candidates with equal scores, so the order of the file
+// does not matter (core/metrics/tied_ranking.h).
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/metrics/tied_ranking.h"
 #include "sortition/config/v1/evaluate.pb.h"
 
 namespace sortition {
 
 // A query and its scores: views with one finite score for each candidate.
 struct ScoredQuery {
+  ScoredQuery(std::span<const uint32_t> all_relevances,
+              std::span<const double> all_scores)
+      : relevances(all_relevances),
+        scores(all_scores),
+        ranking(all_scores, all_relevances) {}
+
   std::span<const uint32_t> relevances;
   std::span<const double> scores;
+  TiedRanking ranking;
 };
 
 struct OrderMetric {

@@ -4,11 +4,14 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/hash.h"
+#include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/data/labelled_queries.h"
 #include "core/metrics/pair_metrics.h"
@@ -129,6 +132,16 @@ double TiedShare(std::vector<double> scores) {
   return tied / (n * (n - 1) / 2);
 }
 
+// Returns the order by falling score, with equal scores in random order.
+Order RandomlyTied(const std::vector<double>& scores, RandomSequence* random) {
+  Order shuffled(scores.size());
+  std::iota(shuffled.begin(), shuffled.end(), 0u);
+  for (size_t n = shuffled.size(); n > 1; --n) {
+    std::swap(shuffled[n - 1], shuffled[random->Below(n)]);
+  }
+  return OrderAlong(scores, shuffled);
+}
+
 // The mean of the values that are not NaN; 0 if there are none.
 struct Mean {
   double sum = 0;
@@ -187,6 +200,7 @@ absl::StatusOr<TrustedSource> ReadTrustedOrders(const TrainOptions& options,
   RETURN_IF_ERROR(CheckPulls(trusted, data.training));
   ASSIGN_OR_RETURN(const Source source, OpenSource(options));
   TrustedSource result;
+  RandomSequence random(StableHash(HashDomain::kTraining, {"trusted order"}));
   bool is_order = false;
   result.version = source.version;
   Mean tied;
@@ -195,7 +209,7 @@ absl::StatusOr<TrustedSource> ReadTrustedOrders(const TrainOptions& options,
     const auto scores =
         source.scorer->Scores(AsSent(query, data), data.num_inputs());
     if (!scores.ok()) return WithName(source.option, scores.status());
-    result.orders.push_back(OrderOf(*scores));
+    result.orders.push_back(RandomlyTied(*scores, &random));
     is_order = is_order || !AllEqual(*scores);
     tied.Add(TiedShare(*scores));
     right.Add(RightPairs(*scores, query.relevances));

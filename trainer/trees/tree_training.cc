@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -10,8 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/metrics/ranking_metrics.h"
+#include "core/metrics/tied_ranking.h"
 #include "io/scorers/tree_models.h"
 #include "process/options/options.h"
+#include "trainer/trees/arranged_queries.h"
 #include "trainer/trees/xgboost_booster.h"
 
 namespace sortition {
@@ -104,23 +105,20 @@ double ValidationNdcg(std::span<const LabelledItems> queries,
   size_t num_queries = 0;
   size_t begin = 0;
   for (const LabelledItems& query : queries) {
-    const std::span<const float> scores =
+    const std::span<const float> of_query =
         margins.subspan(begin, query.relevances.size());
     begin += query.relevances.size();
-    std::vector<size_t> order(scores.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-    std::vector<int> relevances;
-    for (const size_t i : order) {
-      relevances.push_back(static_cast<int>(query.relevances[i]));
-    }
-    if (std::ranges::max(relevances) == 0) continue;
-    sum += Ndcg(relevances, relevances, kValidationRanks);
+    if (std::ranges::max(query.relevances) == 0) continue;
+    const std::vector<double> scores(of_query.begin(), of_query.end());
+    sum += Ndcg(TiedRanking(scores, query.relevances), kValidationRanks);
     ++num_queries;
   }
   return num_queries > 0 ? sum / static_cast<double>(num_queries) : 0;
 }
+
+// The smallest difference of NDCG that counts as better. It is above the
+// rounding error of a mean whose queries are summed in another order.
+constexpr double kLeastGain = 1e-12;
 
 // The best round so far.
 struct BestRound {
@@ -144,11 +142,14 @@ absl::StatusOr<TrainedTrees> TrainTrees(
           ? options.relevant_from()
           : 0;
   std::vector<XgboostMatrix> matrices;
-  for (const auto& queries : {train, validation}) {
-    if (queries.empty()) continue;
-    ASSIGN_OR_RETURN(XgboostMatrix matrix,
-                     XgboostMatrix::Create(queries, relevant_from));
-    matrices.push_back(std::move(matrix));
+  ASSIGN_OR_RETURN(
+      XgboostMatrix of_train,
+      XgboostMatrix::Create(ArrangedQueries(train).views(), relevant_from));
+  matrices.push_back(std::move(of_train));
+  if (!validation.empty()) {
+    ASSIGN_OR_RETURN(XgboostMatrix of_validation,
+                     XgboostMatrix::Create(validation, relevant_from));
+    matrices.push_back(std::move(of_validation));
   }
   ASSIGN_OR_RETURN(XgboostBooster booster,
                    XgboostBooster::Create(ParametersOf(options), matrices));
@@ -162,7 +163,7 @@ absl::StatusOr<TrainedTrees> TrainTrees(
     ASSIGN_OR_RETURN(const std::vector<float> margins,
                      booster.Margins(matrices[1]));
     const double ndcg = ValidationNdcg(validation, margins);
-    if (ndcg > best.ndcg || options.patience() == 0) {
+    if (ndcg > best.ndcg + kLeastGain || options.patience() == 0) {
       best = {trained.rounds, ndcg};
     } else if (trained.rounds - best.num_trees >= options.patience()) {
       break;

@@ -10,11 +10,13 @@
 namespace sortition {
 
 // Trains on `train`. With validation queries and options.patience > 0 keeps the
-// round with the best NDCG@10 there. The same data and options give the same
-// trees. Dense features may be NaN, which is missing; what sparse rows lack is
-// missing, too. InvalidArgument for bad options, infinite features, relevances
-// above 31, and queries that differ in their numbers of features, or of which
-// some are dense and others sparse; Unimplemented without XGBoost.
+// round with the best NDCG@10 there, in expectation over random orders of equal
+// scores. The same data and options give the same trees, in whatever order the
+// data list queries and candidates. Dense features may be NaN, which is
+// missing; what sparse rows lack is missing, too. InvalidArgument for bad
+// options, infinite features, relevances above 31, and queries that differ in
+// their numbers of features, or of which some are dense and others sparse;
+// Unimplemented without XGBoost.
 absl::StatusOr<TrainedTrees> TrainTrees(
     std::span<const LabelledItems> train,
     std::span<const LabelledItems> validation,

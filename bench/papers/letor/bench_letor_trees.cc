@@ -55,16 +55,9 @@ Figures Judge(std::span<const LabelledItems> queries, const Scorer& scorer) {
   for (const LabelledItems& query : queries) {
     std::vector<double> scores(query.relevances.size());
     scorer(query.items, scores);
-    std::vector<size_t> order(scores.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-    std::vector<int> relevances;
-    for (const size_t i : order) {
-      relevances.push_back(static_cast<int>(query.relevances[i]));
-    }
-    figures.web.push_back(Ndcg(relevances, relevances, kRanks));
-    figures.letor.push_back(LetorFiguresOf(relevances).ndcg[kRanks - 1]);
+    const TiedRanking ranking(scores, query.relevances);
+    figures.web.push_back(Ndcg(ranking, kRanks));
+    figures.letor.push_back(LetorFiguresOf(ranking).ndcg[kRanks - 1]);
   }
   return figures;
 }

@@ -110,15 +110,7 @@ absl::StatusOr<std::vector<double>> Judge(
                      features.Compute({query.items}, documents, &scratch));
     std::vector<double> scores(documents.size());
     z.Scores(documents, weights, scores);
-    std::vector<uint32_t> order = documents;
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return scores[a] > scores[b];
-    });
-    std::vector<int> relevances;
-    for (const uint32_t i : order) {
-      relevances.push_back(static_cast<int>(query.relevances[i]));
-    }
-    figures.push_back(Ndcg(relevances, relevances, kRanks));
+    figures.push_back(Ndcg(TiedRanking(scores, query.relevances), kRanks));
   }
   return figures;
 }

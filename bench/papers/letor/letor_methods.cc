@@ -15,6 +15,7 @@
 #include "core/learners/orders/crf_training.h"
 #include "core/learners/orders/relevance_regression.h"
 #include "core/metrics/letor_metrics.h"
+#include "core/metrics/ranking_metrics.h"
 
 namespace sortition {
 namespace {
@@ -24,18 +25,12 @@ using config::v1::CrfOptions;
 constexpr std::array kLearningRates = {0.5, 0.1, 0.01, 0.001};
 constexpr std::array kWeights = {1.0, 10.0, 20.0, 50.0};  // α and T.
 
-// Returns NDCG@k of eq. 12 for each k.
-std::vector<double> LinearNdcg(std::span<const int> relevances) {
-  std::vector<int> best(relevances.begin(), relevances.end());
-  std::sort(best.rbegin(), best.rend());
+// Returns NDCG@k of eq. 12 for each k; 0 if nothing is relevant.
+std::vector<double> LinearNdcgs(const TiedRanking& ranking) {
   std::vector<double> ndcg;
-  double gain = 0;
-  double ideal = 0;
-  for (size_t rank = 0; rank < relevances.size(); ++rank) {
-    const double discount = 1 / std::log2(static_cast<double>(rank) + 2);
-    gain += discount * relevances[rank];
-    ideal += discount * best[rank];
-    ndcg.push_back(ideal > 0 ? gain / ideal : 0);
+  for (uint32_t k = 1; k <= ranking.size(); ++k) {
+    const double value = LinearNdcg(ranking, k);
+    ndcg.push_back(std::isnan(value) ? 0 : value);
   }
   return ndcg;
 }
@@ -170,15 +165,14 @@ absl::StatusOr<std::vector<LetorRanker>> TrainNdcgHinge(const LetorFold& fold,
 
 }  // namespace
 
-TopNdcg TopNdcgOf(std::span<const int> relevances, NdcgKind kind) {
+TopNdcg TopNdcgOf(const TiedRanking& ranking, NdcgKind kind) {
   TopNdcg top;
   if (kind == NdcgKind::kLinear) {
-    std::vector<double> ndcg = LinearNdcg(relevances);
+    std::vector<double> ndcg = LinearNdcgs(ranking);
     ndcg.resize(std::max(ndcg.size(), kTopRanks), ndcg.back());
     std::copy_n(ndcg.begin(), kTopRanks, top.begin());
   } else {
-    std::copy_n(LetorFiguresOf(relevances).ndcg.begin(), kTopRanks,
-                top.begin());
+    std::copy_n(LetorFiguresOf(ranking).ndcg.begin(), kTopRanks, top.begin());
   }
   return top;
 }
@@ -192,7 +186,7 @@ std::vector<TopNdcg> JudgeQueries(std::span<const LabelledItems> queries,
                                   NdcgKind kind) {
   std::vector<TopNdcg> figures;
   for (const LabelledItems& query : queries) {
-    figures.push_back(TopNdcgOf(RelevancesByScore(query, weights), kind));
+    figures.push_back(TopNdcgOf(RankingByScore(query, weights), kind));
   }
   return figures;
 }
@@ -209,27 +203,21 @@ double Criterion(std::span<const LabelledItems> queries,
                  std::span<const double> weights, NdcgKind kind) {
   double sum = 0;
   for (const LabelledItems& query : queries) {
-    const std::vector<int> ranked = RelevancesByScore(query, weights);
+    const TiedRanking ranking = RankingByScore(query, weights);
     if (kind == NdcgKind::kLinear) {
-      const std::vector<double> ndcg = LinearNdcg(ranked);
+      const std::vector<double> ndcg = LinearNdcgs(ranking);
       sum += std::accumulate(ndcg.begin(), ndcg.end(), 0.0) /
              static_cast<double>(ndcg.size());
     } else {
-      sum += LetorFiguresOf(ranked).mean_ndcg;
+      sum += LetorFiguresOf(ranking).mean_ndcg;
     }
   }
   return sum / static_cast<double>(queries.size());
 }
 
-TopNdcg JudgeRandomTop(std::span<const LabelledItems> queries, int draws,
-                       uint64_t seed, NdcgKind kind) {
-  const double share = 1 / (static_cast<double>(queries.size()) * draws);
-  TopNdcg mean = {};
-  ForEachRandomOrder(queries, draws, seed,
-                     [&](size_t, std::span<const int> relevances) {
-                       Add(TopNdcgOf(relevances, kind), share, &mean);
-                     });
-  return mean;
+TopNdcg JudgeRandomTop(std::span<const LabelledItems> queries, NdcgKind kind) {
+  const std::vector<double> zeros(queries[0].items.num_features(), 0.0);
+  return MeanOverQueries(JudgeQueries(queries, zeros, kind));
 }
 
 std::vector<LetorMethod> CrfMethods() {

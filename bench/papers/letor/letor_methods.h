@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "bench/support/letor_folds.h"
+#include "core/metrics/tied_ranking.h"
 
 namespace sortition {
 
@@ -22,13 +23,10 @@ enum class NdcgKind {
             // 1 / log2(rank + 2); 0 if nothing is relevant.
 };
 
-// Returns NDCG for the `relevances` of all candidates in the order of their
-// ranks.
-TopNdcg TopNdcgOf(std::span<const int> relevances, NdcgKind kind);
+TopNdcg TopNdcgOf(const TiedRanking& ranking, NdcgKind kind);
 double MeanOver(const TopNdcg& ndcg);
 
-// Returns the figures of each query ordered by falling score, ties in the order
-// of the file.
+// Returns the figures of each query ordered by falling score.
 std::vector<TopNdcg> JudgeQueries(std::span<const LabelledItems> queries,
                                   std::span<const double> weights,
                                   NdcgKind kind);
@@ -38,9 +36,8 @@ TopNdcg MeanOverQueries(std::span<const TopNdcg> queries);
 // of the first ranks.
 double Criterion(std::span<const LabelledItems> queries,
                  std::span<const double> weights, NdcgKind kind);
-// Returns the mean over `draws` random orders of each query.
-TopNdcg JudgeRandomTop(std::span<const LabelledItems> queries, int draws,
-                       uint64_t seed, NdcgKind kind);
+// Returns the expected figures of random orders.
+TopNdcg JudgeRandomTop(std::span<const LabelledItems> queries, NdcgKind kind);
 
 // One point of a method's grid.
 struct LetorRanker {

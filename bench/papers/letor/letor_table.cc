@@ -17,7 +17,6 @@
 namespace sortition {
 namespace {
 
-constexpr int kRandomDraws = 100;
 constexpr double kPercent = 100;
 // On MQ2008, from table 1 of the paper, which has it from LETOR's site.
 constexpr TopNdcg kAdaRank = {38.26, 42.11, 44.20, 46.53, 48.21};
@@ -75,8 +74,7 @@ absl::StatusOr<std::vector<MethodResult>> RunAll(const LetorFolds& data,
   RETURN_IF_ERROR(RunInParallel(methods.size() * kNumFolds, num_threads, run));
   MethodResult random{.name = "random order", .folds = {}};
   for (size_t f = 0; f < kNumFolds; ++f) {
-    random.folds[f] = {
-        "", {}, JudgeRandomTop(data.folds[f].test, kRandomDraws, f, kind), {}};
+    random.folds[f] = {"", {}, JudgeRandomTop(data.folds[f].test, kind), {}};
   }
   results.push_back(std::move(random));
   return results;

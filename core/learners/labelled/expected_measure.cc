@@ -295,8 +295,8 @@ double ExpectedMeasure::ByScore(const LabelledItems& query) const {
   }
   std::vector<double> scores(query.relevances.size());
   ScoreAll(query.items, weights_, scores);
-  return EvaluateAction(measure_, query.relevances,
-                        ActionByScore(measure_, scores, linear_->threshold()));
+  return MeasureByScore(measure_, query.relevances, scores,
+                        linear_->threshold());
 }
 
 double ExpectedMeasure::ByChance(const LabelledItems& query) const {

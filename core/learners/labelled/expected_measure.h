@@ -51,7 +51,7 @@ class ExpectedMeasure {
   absl::StatusOr<double> Of(const LabelledItems& query, uint64_t seed) const;
 
   // The following require a query for which Of() has a value.
-  // Returns the measure of the deterministic policy: ActionByScore() with the
+  // Returns the measure of the deterministic policy: MeasureByScore() with the
   // policy's threshold.
   double ByScore(const LabelledItems& query) const;
   // Returns the expected measure of a uniformly drawn action.

@@ -2,14 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/data/labelled_items.h"
 #include "core/data/labelled_queries.h"
+#include "core/metrics/tied_ranking.h"
 
 namespace sortition {
+namespace {
+
+// Returns the measure of a ranking or selection with gain_at(rank) for each of
+// its `num_ranks` ranks.
+template <typename GainAt>
+double SumByRank(const LabelMeasure& measure, size_t num_ranks,
+                 const GainAt& gain_at) {
+  if (measure.k > 0) num_ranks = std::min<size_t>(num_ranks, measure.k);
+  double sum = 0;
+  for (size_t rank = 0; rank < num_ranks; ++rank) {
+    sum += measure.kind == LabelMeasure::Kind::kDcg
+               ? gain_at(rank) / std::log2(static_cast<double>(rank) + 2)
+               : gain_at(rank);
+  }
+  return measure.kind == LabelMeasure::Kind::kPrecision ? sum / measure.k : sum;
+}
+
+}  // namespace
 
 std::string LabelMeasure::Name() const {
   const std::string at = k == 0 ? "" : absl::StrCat("@", k);
@@ -48,47 +66,41 @@ double EvaluateAction(const LabelMeasure& measure,
     }
     return static_cast<double>(right) / static_cast<double>(relevances.size());
   }
-  double sum = 0;
-  for (size_t rank = 0; rank < action.size(); ++rank) {
-    if (measure.kind != LabelMeasure::Kind::kFBeta && measure.k > 0 &&
-        rank >= measure.k) {
-      break;
-    }
-    const auto item = static_cast<size_t>(action[rank]);
-    const double gain = measure.gains[relevances[item]];
-    sum += measure.kind == LabelMeasure::Kind::kDcg
-               ? gain / std::log2(static_cast<double>(rank) + 2)
-               : gain;
+  const auto gain_at = [&](size_t rank) {
+    return measure.gains[relevances[static_cast<size_t>(action[rank])]];
+  };
+  if (measure.kind != LabelMeasure::Kind::kFBeta) {
+    return SumByRank(measure, action.size(), gain_at);
   }
-  if (measure.kind == LabelMeasure::Kind::kPrecision) return sum / measure.k;
-  if (measure.kind == LabelMeasure::Kind::kDcg ||
-      measure.kind == LabelMeasure::Kind::kGain) {
-    return sum;
-  }
+  double hits = 0;
+  for (size_t i = 0; i < action.size(); ++i) hits += gain_at(i);
   double num_positives = 0;
   for (const uint32_t relevance : relevances) {
     num_positives += measure.gains[relevance];
   }
   return FBeta(measure.beta, static_cast<double>(action.size()), num_positives,
-               sum);
+               hits);
 }
 
-Action ActionByScore(const LabelMeasure& measure,
-                     std::span<const double> scores, double threshold) {
+double MeasureByScore(const LabelMeasure& measure,
+                      std::span<const uint32_t> relevances,
+                      std::span<const double> scores, double threshold) {
   using Kind = LabelMeasure::Kind;
   CHECK(measure.kind != Kind::kAccuracy && !scores.empty());
-  Action action(scores.size());
-  std::iota(action.begin(), action.end(), 0);
-  std::stable_sort(action.begin(), action.end(), [&](int32_t a, int32_t b) {
-    return scores[static_cast<size_t>(a)] > scores[static_cast<size_t>(b)];
-  });
-  if (measure.kind == Kind::kGain) action.resize(1);
   if (measure.kind == Kind::kFBeta) {
-    std::erase_if(action, [&](int32_t item) {
-      return scores[static_cast<size_t>(item)] <= threshold;
-    });
+    Action above;
+    for (size_t i = 0; i < scores.size(); ++i) {
+      if (scores[i] > threshold) above.push_back(static_cast<int32_t>(i));
+    }
+    return EvaluateAction(measure, relevances, above);
   }
-  return action;
+  const std::vector<double> gains =
+      TiedRanking(scores, relevances).ExpectedGains([&](uint32_t relevance) {
+        return measure.gains[relevance];
+      });
+  if (measure.kind == Kind::kGain) return gains[0];
+  return SumByRank(measure, gains.size(),
+                   [&](size_t rank) { return gains[rank]; });
 }
 
 double MeanByScore(const LabelMeasure& measure,
@@ -100,8 +112,7 @@ double MeanByScore(const LabelMeasure& measure,
   for (const LabelledItems& query : queries) {
     scores.resize(query.relevances.size());
     ScoreAll(query.items, weights, scores);
-    sum += EvaluateAction(measure, query.relevances,
-                          ActionByScore(measure, scores, threshold));
+    sum += MeasureByScore(measure, query.relevances, scores, threshold);
   }
   return sum / static_cast<double>(queries.size());
 }

@@ -37,14 +37,17 @@ double EvaluateAction(const LabelMeasure& measure,
                       std::span<const uint32_t> relevances,
                       std::span<const int32_t> action);
 
-// Returns the deterministic action by score: for kPrecision and kDcg all items
-// by falling score, ties by index; for kGain the first of them; for kFBeta the
-// items above the threshold. Requires a kind other than kAccuracy, and an item.
-Action ActionByScore(const LabelMeasure& measure,
-                     std::span<const double> scores, double threshold = 0);
+// Returns the measure of the deterministic action by score: for kPrecision and
+// kDcg all items by falling score; for kGain the first of them; for kFBeta the
+// items above the threshold. Where scores are equal, returns the expectation
+// over a random order of them (core/metrics/tied_ranking.h). Requires a kind
+// other than kAccuracy, and an item.
+double MeasureByScore(const LabelMeasure& measure,
+                      std::span<const uint32_t> relevances,
+                      std::span<const double> scores, double threshold = 0);
 
-// Returns the mean measure of ActionByScore() over the queries, s = w·x.
-// Requires a query, and as many weights as features.
+// Returns the mean of MeasureByScore() over the queries, s = w·x. Requires a
+// query, and as many weights as features.
 double MeanByScore(const LabelMeasure& measure,
                    std::span<const LabelledItems> queries,
                    std::span<const double> weights, double threshold = 0);

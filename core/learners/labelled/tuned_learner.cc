@@ -50,7 +50,7 @@ bool IsBetter(const LabelledPoint& a, const LabelledPoint& b) {
                                       : a.lambda > b.lambda;
 }
 
-// Returns the mean measure of the actions by the scores of `fit`.
+// Returns the mean of MeasureByScore() for the scores of `fit`.
 double MeanOfScores(const LabelMeasure& measure,
                     std::span<const LabelledItems> queries,
                     const PointFit& fit) {
@@ -59,8 +59,7 @@ double MeanOfScores(const LabelMeasure& measure,
   for (const LabelledItems& query : queries) {
     scores.resize(query.relevances.size());
     fit.score(query.items, scores);
-    sum += EvaluateAction(measure, query.relevances,
-                          ActionByScore(measure, scores));
+    sum += MeasureByScore(measure, query.relevances, scores);
   }
   return sum / static_cast<double>(queries.size());
 }

@@ -65,8 +65,8 @@ struct TunedLearnerSpec {
       const LabelledTask& task)>
       points;
   // Returns the quality of a fit on a validation query, higher is better.
-  // Empty: `measure` of ActionByScore() with threshold 0 (the constant feature
-  // has a weight). Must be set for kAccuracy and if there are more weights than
+  // Empty: MeasureByScore() with threshold 0 (the constant feature has a
+  // weight). Must be set for kAccuracy and if there are more weights than
   // features.
   std::function<absl::StatusOr<double>(const LabelledItems& query,
                                        const PointFit& fit)>

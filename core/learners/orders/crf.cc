@@ -110,8 +110,7 @@ double NdcgByScore(const LabelMeasure& measure, const LabelledItems& query,
                    std::span<const double> weights) {
   const std::vector<double> ideal(query.relevances.begin(),
                                   query.relevances.end());
-  const double best =
-      EvaluateAction(measure, query.relevances, ActionByScore(measure, ideal));
+  const double best = MeasureByScore(measure, query.relevances, ideal);
   if (best == 0) return 0;
   return MeanByScore(measure, {&query, 1}, weights) / best;
 }

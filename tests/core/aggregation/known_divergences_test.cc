@@ -64,23 +64,22 @@ TEST_F(KnownDivergencesTest, DcgIsTheLossInDcg) {
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const size_t n = 1 + Below(8);
     const uint32_t cutoff = Below(static_cast<int>(n) + 1);
-    std::vector<int> relevances(n);
+    std::vector<uint32_t> relevances(n);
     std::vector<double> gains(n);
     for (size_t i = 0; i < n; ++i) {
       relevances[i] = Below(4);
       gains[i] = std::exp2(relevances[i]) - 1;
     }
     const Order order = RandomOrder(n);
-    std::vector<int> ranked(n);
-    for (size_t r = 0; r < n; ++r) ranked[r] = relevances[order[r]];
-    std::vector<int> ideal = relevances;
-    std::sort(ideal.begin(), ideal.end(), std::greater<>());
+    std::vector<uint32_t> by_rank(n);
+    for (size_t r = 0; r < n; ++r) by_rank[r] = relevances[order[r]];
+    const TiedRanking ranked = TiedRanking::OfOrder(by_rank);
+    const double ideal = Dcg(ranked.Best(), cutoff);
     const double loss =
         CardinalityFunction::Dcg(n, cutoff)->Divergence(gains, order);
-    EXPECT_NEAR(loss, Dcg(ideal, cutoff) - Dcg(ranked, cutoff), 1e-12);
-    if (Dcg(ideal, cutoff) > 0) {
-      EXPECT_NEAR(1 - loss / Dcg(ideal, cutoff),
-                  Ndcg(ranked, relevances, cutoff), 1e-12);
+    EXPECT_NEAR(loss, ideal - Dcg(ranked, cutoff), 1e-12);
+    if (ideal > 0) {
+      EXPECT_NEAR(1 - loss / ideal, Ndcg(ranked, cutoff), 1e-12);
     }
   }
 }

@@ -8,157 +8,67 @@
 
 #include "core/metrics/letor_metrics.h"
 #include "core/metrics/pair_metrics.h"
-#include "core/metrics/rank_number_metrics.h"
 #include "core/metrics/set_metrics.h"
 #include "gtest/gtest.h"
 
 namespace sortition {
 namespace {
 
-using Relevances = std::vector<int>;
+using Relevances = std::vector<uint32_t>;
+
+TiedRanking Order(const Relevances& relevances) {
+  return TiedRanking::OfOrder(relevances);
+}
 
 // 3, 0, 1: 7 / log2(2) + 0 + 1 / log2(4) = 7.5.
 TEST(DcgTest, HasExponentialGainAndLogarithmicDiscount) {
-  EXPECT_DOUBLE_EQ(Dcg(Relevances{3, 0, 1}, 0), 7.5);
-  EXPECT_DOUBLE_EQ(Dcg(Relevances{3, 0, 1}, 3), 7.5);
-  EXPECT_DOUBLE_EQ(Dcg(Relevances{3, 0, 1}, 10), 7.5);
-  EXPECT_DOUBLE_EQ(Dcg(Relevances{3, 0, 1}, 2), 7);
-  EXPECT_DOUBLE_EQ(Dcg(Relevances{0, 2}, 0), 3 / std::log2(3.0));
-  EXPECT_EQ(Dcg(Relevances{}, 0), 0);
+  EXPECT_DOUBLE_EQ(Dcg(Order({3, 0, 1}), 0), 7.5);
+  EXPECT_DOUBLE_EQ(Dcg(Order({3, 0, 1}), 3), 7.5);
+  EXPECT_DOUBLE_EQ(Dcg(Order({3, 0, 1}), 10), 7.5);
+  EXPECT_DOUBLE_EQ(Dcg(Order({3, 0, 1}), 2), 7);
+  EXPECT_DOUBLE_EQ(Dcg(Order({0, 2}), 0), 3 / std::log2(3.0));
+  EXPECT_EQ(Dcg(Order({}), 0), 0);
 }
 
-// Order 0, 1, 3 of all of {3, 1, 0}: (1/log2(3) + 7/2) / (7 + 1/log2(3)).
+// Order 0, 1, 3; the best is 3, 1, 0: (1/log2(3) + 7/2) / (7 + 1/log2(3)).
 TEST(NdcgTest, ComparesWithTheBestOrder) {
-  const Relevances all = {1, 0, 3};
   const double b = 1 / std::log2(3.0);
-  EXPECT_DOUBLE_EQ(Ndcg(Relevances{0, 1, 3}, all, 0), (b + 3.5) / (7 + b));
-  EXPECT_DOUBLE_EQ(Ndcg(Relevances{3, 1, 0}, all, 0), 1);
-  // Compares with the best first item of all, though only one was ranked.
-  EXPECT_DOUBLE_EQ(Ndcg(Relevances{1}, all, 1), 1.0 / 7);
+  EXPECT_DOUBLE_EQ(Ndcg(Order({0, 1, 3}), 0), (b + 3.5) / (7 + b));
+  EXPECT_DOUBLE_EQ(Ndcg(Order({3, 1, 0}), 0), 1);
+  EXPECT_DOUBLE_EQ(Ndcg(Order({1, 0, 3}), 1), 1.0 / 7);
 }
 
 TEST(NdcgTest, IsZeroWhereNothingIsRelevant) {
-  EXPECT_EQ(Ndcg(Relevances{0, 0}, Relevances{0, 0}, 0), 0);
+  EXPECT_EQ(Ndcg(Order({0, 0}), 0), 0);
 }
 
 // Seed 003, eq. 12: relevances 0, 1, 3 over log2 of 2, 3, 4.
 TEST(LinearNdcgTest, HasTheRelevanceItselfAsGain) {
-  const Relevances ranked = {0, 1, 3};
   const double b = 1 / std::log2(3.0);
-  EXPECT_DOUBLE_EQ(LinearNdcg(ranked, ranked, 0), (b + 1.5) / (3 + b));
-  EXPECT_DOUBLE_EQ(LinearNdcg(ranked, ranked, 2), b / (3 + b));
-  EXPECT_TRUE(std::isnan(LinearNdcg(Relevances{0}, Relevances{0}, 0)));
+  EXPECT_DOUBLE_EQ(LinearNdcg(Order({0, 1, 3}), 0), (b + 1.5) / (3 + b));
+  EXPECT_DOUBLE_EQ(LinearNdcg(Order({0, 1, 3}), 2), b / (3 + b));
+  EXPECT_TRUE(std::isnan(LinearNdcg(Order({0}), 0)));
 }
 
 // Grades up to 2: R is 0, 1/4, 3/4. Order 2, 0, 1:
 //   1 · 3/4 + 0 + 1/3 · 1/4 · 1/4 = 0.75 + 1/48.
 TEST(ErrTest, IsTheCascade) {
-  EXPECT_DOUBLE_EQ(ExpectedReciprocalRank(Relevances{2, 0, 1}, 2, 0),
+  EXPECT_DOUBLE_EQ(ExpectedReciprocalRank(Order({2, 0, 1}), 2, 0),
                    0.75 + 1.0 / 48);
-  EXPECT_DOUBLE_EQ(ExpectedReciprocalRank(Relevances{2, 0, 1}, 2, 2), 0.75);
-  EXPECT_EQ(ExpectedReciprocalRank(Relevances{0, 0}, 2, 0), 0);
+  EXPECT_DOUBLE_EQ(ExpectedReciprocalRank(Order({2, 0, 1}), 2, 2), 0.75);
+  EXPECT_EQ(ExpectedReciprocalRank(Order({0, 0}), 2, 0), 0);
 }
 
 TEST(PrecisionTest, CountsRanksThatWereNotFilled) {
-  EXPECT_DOUBLE_EQ(Precision(Relevances{2, 0, 1}, 1, 2), 0.5);
-  EXPECT_DOUBLE_EQ(Precision(Relevances{2, 0, 1}, 2, 3), 1.0 / 3);
-  EXPECT_DOUBLE_EQ(Precision(Relevances{2, 0, 1}, 1, 4), 0.5);
+  EXPECT_DOUBLE_EQ(Precision(Order({2, 0, 1}), 1, 2), 0.5);
+  EXPECT_DOUBLE_EQ(Precision(Order({2, 0, 1}), 2, 3), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(Precision(Order({2, 0, 1}), 1, 4), 0.5);
 }
-
-using Values = std::vector<double>;
-
-// The example after definition 17.5 of seed 001.
-TEST(RankNumbersTest, AreTheLecturesExample) {
-  const std::vector<uint32_t> expected = {4, 3, 5, 1, 2};
-  EXPECT_EQ(RankNumbers(Values{2, 1, 6, -1, 0.5}), expected);
-  EXPECT_EQ(RankNumbers(Values{50, 1, 100, -1, 0.5}), expected);
-}
-
-TEST(RankNumbersTest, EqualValuesGetThemInTheirOrder) {
-  EXPECT_EQ(RankNumbers(Values{1, 0, 1, 0}),
-            (std::vector<uint32_t>{3, 1, 4, 2}));
-}
-
-Values Random(std::mt19937_64* random, size_t n, int levels) {
-  Values values(n);
-  for (double& value : values) {
-    value = static_cast<double>((*random)() % static_cast<uint64_t>(levels));
-  }
-  return values;
-}
-
-int Sign(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
-
-// The sum over i < j of rank numbers, as printed.
-TEST(KendallTauCostTest, IsTheShareOfPairsThatDiffer) {
-  std::mt19937_64 random(1);
-  for (int trial = 0; trial < 2000; ++trial) {
-    const size_t n = random() % 9;
-    const Values scores = Random(&random, n, 4);
-    const Values labels = Random(&random, n, 3);
-    const std::vector<uint32_t> a = RankNumbers(scores);
-    const std::vector<uint32_t> b = RankNumbers(labels);
-    double differ = 0;
-    for (size_t i = 0; i < n; ++i) {
-      for (size_t j = i + 1; j < n; ++j) {
-        const double in_a = static_cast<double>(a[j]) - a[i];
-        const double in_b = static_cast<double>(b[j]) - b[i];
-        differ += Sign(in_a) != Sign(in_b) ? 1 : 0;
-      }
-    }
-    const double pairs = static_cast<double>(n * (n - std::min<size_t>(n, 1)));
-    EXPECT_DOUBLE_EQ(KendallTauCost(scores, labels),
-                     pairs == 0 ? 0 : 2 * differ / pairs);
-  }
-}
-
-// Scores (1, 3, 2), labels (4, 0, 1): the order is 1, 2, 0 with gains 0, 1, 4;
-// the best is 4, 1, 0.
-TEST(NdcgCostTest, CountsTheFirstKRanksOnly) {
-  const Values scores = {1, 3, 2};
-  const Values labels = {4, 0, 1};
-  const double second = 1 / std::log2(3.0);
-  EXPECT_DOUBLE_EQ(NdcgCost(scores, labels, 1), 1);
-  EXPECT_DOUBLE_EQ(NdcgCost(scores, labels, 2), 1 - second / (4 + second));
-  const double all = 1 - (second + 2) / (4 + second);
-  EXPECT_DOUBLE_EQ(NdcgCost(scores, labels, 3), all);
-  EXPECT_DOUBLE_EQ(NdcgCost(scores, labels, 0), all);
-  EXPECT_DOUBLE_EQ(NdcgCost(scores, labels, 9), all);
-}
-
-TEST(NdcgCostTest, IsNotDefinedWhereAllLabelsAre0) {
-  EXPECT_TRUE(std::isnan(NdcgCost(Values{1, 2}, Values{0, 0}, 0)));
-}
-
-// If scores are distinct, ties do not matter and seeds 001 and 003 agree; the
-// labels' own order costs nothing.
-TEST(NdcgCostTest, IsOneLessTheLinearNdcg) {
-  std::mt19937_64 random(2);
-  for (int trial = 0; trial < 500; ++trial) {
-    const size_t n = 1 + random() % 8;
-    const auto k = static_cast<uint32_t>(random() % 10);
-    Values scores(n);
-    for (size_t i = 0; i < n; ++i) scores[i] = static_cast<double>(i);
-    std::shuffle(scores.begin(), scores.end(), random);
-    Values labels = Random(&random, n, 4);
-    labels[random() % n] = 3;
-    const std::vector<uint32_t> numbers = RankNumbers(scores);
-    std::vector<int> ranked(n);
-    for (size_t i = 0; i < n; ++i) {
-      ranked[n - numbers[i]] = static_cast<int>(labels[i]);
-    }
-    EXPECT_NEAR(NdcgCost(scores, labels, k), 1 - LinearNdcg(ranked, ranked, k),
-                1e-14);
-    EXPECT_NEAR(NdcgCost(labels, labels, k), 0, 1e-15);
-  }
-}
-
-using Relevances = std::vector<int>;
 
 // Gains 1, 0, 3, 0 with discounts 1, 1, 1/log2 3, 1/2; the best order is
 // 3, 1, 0, 0.
 TEST(LetorMetricsTest, FirstTwoRanksAreNotDiscounted) {
-  const LetorFigures figures = LetorFiguresOf(Relevances{1, 0, 2, 0});
+  const LetorFigures figures = LetorFiguresOf(Order({1, 0, 2, 0}));
   const double third = (1 + 3 / std::log2(3.0)) / 4;
   EXPECT_DOUBLE_EQ(figures.ndcg[0], 1. / 3);
   EXPECT_DOUBLE_EQ(figures.ndcg[1], 1. / 4);
@@ -169,7 +79,7 @@ TEST(LetorMetricsTest, FirstTwoRanksAreNotDiscounted) {
 
 // The tool leaves NDCG@k of shorter queries undefined and adds it as 0.
 TEST(LetorMetricsTest, NdcgBeyondTheLastCandidateIsZeroAndPrecisionIsDiluted) {
-  const LetorFigures figures = LetorFiguresOf(Relevances{2, 0, 1, 0});
+  const LetorFigures figures = LetorFiguresOf(Order({2, 0, 1, 0}));
   EXPECT_GT(figures.ndcg[3], 0);
   for (int k = 5; k <= kLetorRanks; ++k) {
     EXPECT_EQ(figures.ndcg[k - 1], 0);
@@ -183,7 +93,7 @@ TEST(LetorMetricsTest, NdcgBeyondTheLastCandidateIsZeroAndPrecisionIsDiluted) {
 }
 
 TEST(LetorMetricsTest, EverythingIsZeroWhereNothingIsRelevant) {
-  const LetorFigures figures = LetorFiguresOf(Relevances(12, 0));
+  const LetorFigures figures = LetorFiguresOf(Order(Relevances(12, 0)));
   EXPECT_EQ(figures.mean_ndcg, 0);
   EXPECT_EQ(figures.average_precision, 0);
   for (int k = 0; k < kLetorRanks; ++k) {
@@ -194,7 +104,7 @@ TEST(LetorMetricsTest, EverythingIsZeroWhereNothingIsRelevant) {
 
 TEST(LetorMetricsTest, TheBestOrderHasNdcgOneAtEveryRank) {
   const LetorFigures figures =
-      LetorFiguresOf(Relevances{2, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+      LetorFiguresOf(Order({2, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
   for (int k = 0; k < kLetorRanks; ++k) EXPECT_EQ(figures.ndcg[k], 1);
   EXPECT_NEAR(figures.mean_ndcg, 1, 1e-15);
   EXPECT_DOUBLE_EQ(figures.average_precision, 1);
@@ -205,13 +115,14 @@ TEST(LetorMetricsTest, MeanNdcgGoesOverAllRanks) {
   Relevances last(12, 0);
   last[11] = 1;
   // NDCG is 0 for eleven ranks, then 1/log2 12 over 1.
-  EXPECT_DOUBLE_EQ(LetorFiguresOf(last).mean_ndcg, 1 / std::log2(12.0) / 12);
+  EXPECT_DOUBLE_EQ(LetorFiguresOf(Order(last)).mean_ndcg,
+                   1 / std::log2(12.0) / 12);
 }
 
 TEST(LetorMetricsTest, MeansCountEveryQueryTheSame) {
-  const std::vector<LetorFigures> figures = {LetorFiguresOf(Relevances{1, 0}),
-                                             LetorFiguresOf(Relevances{0, 0}),
-                                             LetorFiguresOf(Relevances{0, 1})};
+  const std::vector<LetorFigures> figures = {LetorFiguresOf(Order({1, 0})),
+                                             LetorFiguresOf(Order({0, 0})),
+                                             LetorFiguresOf(Order({0, 1}))};
   const LetorFigures mean = MeanOf(figures);
   EXPECT_DOUBLE_EQ(mean.ndcg[0], 1. / 3);
   EXPECT_DOUBLE_EQ(mean.ndcg[1], 2. / 3);

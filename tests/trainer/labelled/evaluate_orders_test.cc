@@ -1,8 +1,11 @@
 #include "trainer/labelled/evaluate_orders.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "absl/strings/str_cat.h"
+#include "core/base/random.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
 #include "tests/testing/refusals.h"
@@ -77,9 +80,100 @@ TEST_F(EvaluateOrdersTest, MetricsAreThoseOfTheirSources) {
   EXPECT_DOUBLE_EQ(metrics["ndcg_top@2"], 2 / (2 + b));
   EXPECT_DOUBLE_EQ(metrics["pairs"], 2.0 / 3);
   EXPECT_DOUBLE_EQ(metrics["auc"], 0.5);
-  // In query a one pair of three is inverted. In b the labels are equal; rank
-  // numbers order them like the file, last first, as the scores do.
-  EXPECT_DOUBLE_EQ(metrics["kendall"], (2.0 / 3 + 1) / 2);
+  // In query a one pair of three is inverted. In b the labels are equal, so
+  // that each order of them is as likely as the other.
+  EXPECT_DOUBLE_EQ(metrics["kendall"], (2.0 / 3 + 0.5) / 2);
+  EXPECT_DOUBLE_EQ(Metrics("mrr")["mrr"], 1.0 / 2);
+}
+
+// Writes 30 queries of eight candidates, three of them relevant, and their
+// scores, which do not depend on the labels and have ties. Candidates are
+// sorted by falling relevance, or shuffled along with their scores.
+class TiedFilesTest : public EvaluateOrdersTest {
+ protected:
+  void WriteTied(int num_scores, bool sorted, uint64_t seed) {
+    RandomSequence random(SeedKey(7));
+    RandomSequence order(SeedKey(seed));
+    std::string data, scores;
+    for (int q = 0; q < 30; ++q) {
+      std::vector<std::pair<int, uint64_t>> lines;  // Relevance and score.
+      for (int i = 0; i < 8; ++i) {
+        lines.emplace_back(i < 3 ? 3 - i : 0,
+                           random.Below(static_cast<uint64_t>(num_scores)));
+      }
+      if (!sorted) std::shuffle(lines.begin(), lines.end(), order);
+      for (const auto& [relevance, score] : lines) {
+        absl::StrAppend(&data, relevance, " qid:", q, " 1:1\n");
+        absl::StrAppend(&scores, score, "\n");
+      }
+    }
+    options_.clear_data();
+    options_.add_data(Write("tied.letor", data));
+    UseScores(scores);
+  }
+};
+
+constexpr char kAllMetrics[] =
+    "letor,ndcg_exponential@3,ndcg_linear,ndcg_top@4,kendall,pairs,auc,"
+    "precision@2,mrr";
+
+TEST_F(TiedFilesTest, TheOrderOfLinesChangesNoFigure) {
+  for (const int num_scores : {1, 3}) {
+    WriteTied(num_scores, true, 0);
+    const auto sorted = Metrics(kAllMetrics);
+    for (const uint64_t seed : {1, 2, 3}) {
+      WriteTied(num_scores, false, seed);
+      const auto shuffled = Metrics(kAllMetrics);
+      for (const auto& [name, value] : sorted) {
+        EXPECT_NEAR(shuffled.at(name), value, 1e-12) << name;
+      }
+    }
+  }
+}
+
+// Three of eight candidates are relevant and all scores are equal: the figures
+// are means over the 56 sets of places. File order would give 1.
+TEST_F(TiedFilesTest, EqualScoresOfASortedFileGiveTheHonestExpectation) {
+  WriteTied(1, true, 0);
+  auto metrics = Metrics("map,precision@1,pairs,mrr");
+  double expected = 0;
+  for (int a = 1; a <= 8; ++a) {
+    for (int b = a + 1; b <= 8; ++b) {
+      for (int c = b + 1; c <= 8; ++c) {
+        expected += (1.0 / a + 2.0 / b + 3.0 / c) / 3 / 56;
+      }
+    }
+  }
+  EXPECT_NEAR(metrics["map"], expected, 1e-12);
+  EXPECT_NEAR(metrics["precision@1"], 3.0 / 8, 1e-12);
+  EXPECT_NEAR(metrics["pairs"], 0.5, 1e-12);
+  ASSERT_OK_AND_ASSIGN(const EvaluateReport report, EvaluateOrders(options_));
+  EXPECT_EQ(report.tied_pairs(), 1);
+  EXPECT_EQ(report.tied_pairs_in_label_order(), 1);
+  EXPECT_THAT(FormatOrderReport(report),
+              HasTexts("Tied scores: 100.00 % of the pairs",
+                       "Warning: the data list the more relevant candidate "
+                       "first in 100.0 % of the tied pairs"));
+}
+
+TEST_F(TiedFilesTest, WarnsOnlyWhereTiesAndLabelsCoincide) {
+  WriteTied(3, false, 4);
+  ASSERT_OK_AND_ASSIGN(const EvaluateReport shuffled, EvaluateOrders(options_));
+  EXPECT_GT(shuffled.tied_pairs(), 0.2);
+  EXPECT_EQ(shuffled.warnings_size(), 0);
+  WriteTied(3, true, 0);
+  ASSERT_OK_AND_ASSIGN(const EvaluateReport sorted, EvaluateOrders(options_));
+  EXPECT_DOUBLE_EQ(sorted.tied_pairs(), shuffled.tied_pairs());
+  EXPECT_EQ(sorted.warnings_size(), 1);
+  UseScores([] {
+    std::string distinct;
+    for (int i = 0; i < 240; ++i) absl::StrAppend(&distinct, i, "\n");
+    return distinct;
+  }());
+  ASSERT_OK_AND_ASSIGN(const EvaluateReport untied, EvaluateOrders(options_));
+  EXPECT_EQ(untied.tied_pairs(), 0);
+  EXPECT_FALSE(untied.has_tied_pairs_in_label_order());
+  EXPECT_EQ(untied.warnings_size(), 0);
 }
 
 // NDCG@1 of query a, and 0 of b, where nothing is relevant.

@@ -1,5 +1,7 @@
 #pragma once
 // Labelled queries for trees.
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -22,6 +24,8 @@ class TreeQueries {
     double missing = 0;  // Share of features that are missing.
     bool sparse = false;
     double noise = 0.1;
+    // Features have this many values above 0 and as many below; 0: any value.
+    int levels = 0;
   };
 
   TreeQueries(const Shape& shape, uint64_t seed) {
@@ -56,6 +60,11 @@ class TreeQueries {
     double x[kTreeFeatures];
     for (uint32_t j = 0; j < kTreeFeatures; ++j) {
       x[j] = random->Normal();
+      if (shape.levels > 0) {
+        x[j] = std::clamp(std::floor(x[j]), -1.0 * shape.levels,
+                          shape.levels - 1.0) +
+               0.5;
+      }
       if (random->Uniform() < shape.missing) {
         if (shape.sparse) continue;
         query->values.push_back(std::numeric_limits<float>::quiet_NaN());

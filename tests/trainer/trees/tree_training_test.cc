@@ -1,9 +1,12 @@
 #include "trainer/trees/tree_training.h"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 
+#include "core/base/random.h"
 #include "core/metrics/ranking_metrics.h"
+#include "core/metrics/tied_ranking.h"
 #include "core/scoring/tree_ensemble.h"
 #include "tests/testing/refusals.h"
 #include "tests/trainer/trees/tree_queries.h"
@@ -25,14 +28,7 @@ double MeanNdcg(const model::v1::TreeEnsemble& model,
     std::iota(order.begin(), order.end(), 0u);
     std::vector<double> scores(order.size());
     ensemble->Scores(query.items, order, &scratch, scores);
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return scores[a] > scores[b];
-    });
-    std::vector<int> relevances;
-    for (const uint32_t document : order) {
-      relevances.push_back(static_cast<int>(query.relevances[document]));
-    }
-    sum += Ndcg(relevances, relevances, 10);
+    sum += Ndcg(TiedRanking(scores, query.relevances), 10);
   }
   return sum / static_cast<double>(queries.size());
 }
@@ -107,6 +103,77 @@ TEST(TreeTrainingTest, IsAFunctionOfDataAndOptions) {
                        TrainTrees(train.views(), {}, options));
   EXPECT_NE(one.ensemble.SerializeAsString(),
             other.ensemble.SerializeAsString());
+}
+
+// Copies of queries whose candidates, and themselves, are in another order.
+class Reordered {
+ public:
+  // Sorts candidates by falling relevance, as real files do; otherwise
+  // shuffles them.
+  Reordered(std::span<const LabelledItems> queries, bool by_label,
+            uint64_t seed) {
+    RandomSequence random(SeedKey(seed));
+    for (const LabelledItems& query : queries) {
+      std::vector<uint32_t> order(query.relevances.size());
+      std::iota(order.begin(), order.end(), 0u);
+      std::shuffle(order.begin(), order.end(), random);
+      if (by_label) {
+        std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+          return query.relevances[a] > query.relevances[b];
+        });
+      }
+      std::vector<float>& values = values_.emplace_back();
+      std::vector<uint32_t>& relevances = relevances_.emplace_back();
+      const size_t d = query.items.num_features();
+      for (const uint32_t i : order) {
+        const auto row = query.items.values().subspan(i * d, d);
+        values.insert(values.end(), row.begin(), row.end());
+        relevances.push_back(query.relevances[i]);
+      }
+      views_.push_back(
+          {Candidates::DenseUnchecked(values, query.items.num_features()),
+           relevances});
+    }
+    if (!by_label) std::shuffle(views_.begin(), views_.end(), random);
+  }
+
+  const std::vector<LabelledItems>& views() const { return views_; }
+
+ private:
+  std::deque<std::vector<float>> values_;
+  std::deque<std::vector<uint32_t>> relevances_;
+  std::vector<LabelledItems> views_;
+};
+
+// Features of few values, as in real files, make many ties.
+TreeQueries CoarseQueries(uint64_t seed) {
+  return TreeQueries({.num_queries = 40, .noise = 0.7, .levels = 2}, seed);
+}
+
+TEST(TreeTrainingTest, TheOrderOfTheFileDoesNotMatter) {
+  const TreeQueries train = CoarseQueries(8);
+  const TreeQueries validation = CoarseQueries(9);
+  for (const auto objective :
+       {TreeOptions::RANK_NDCG, TreeOptions::RANK_PAIRWISE,
+        TreeOptions::BINARY_LOGISTIC}) {
+    TreeOptions options = SmallOptions();
+    options.set_objective(objective);
+    options.set_learning_rate(0.1);
+    options.set_patience(10);
+    const auto trained = [&](bool by_label, uint64_t seed) {
+      return *TrainTrees(
+          Reordered(train.views(), by_label, seed).views(),
+          Reordered(validation.views(), by_label, seed + 1).views(), options);
+    };
+    const TrainedTrees sorted = trained(true, 1);
+    EXPECT_GT(sorted.ensemble.trees_size(), 1);
+    for (const uint64_t seed : {3, 5}) {
+      const TrainedTrees shuffled = trained(false, seed);
+      EXPECT_EQ(sorted.ensemble.SerializeAsString(),
+                shuffled.ensemble.SerializeAsString());
+      EXPECT_NEAR(sorted.validation_ndcg, shuffled.validation_ndcg, 1e-12);
+    }
+  }
 }
 
 TEST(TreeTrainingTest, NamesWhatIsWrong) {

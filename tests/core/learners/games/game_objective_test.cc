@@ -200,17 +200,11 @@ TEST(GameObjectiveTest, ExpectedMeanNdcgOfAStrictOrderIsThatOfLetorsTool) {
                                        query.relevances.end());
     std::vector<double> scores(labels.size());
     ScoreAll(query.items, theta, scores);
-    std::vector<size_t> order(labels.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-    std::vector<int> ranked;
-    for (const size_t i : order) ranked.push_back(static_cast<int>(labels[i]));
-    if (*std::max_element(ranked.begin(), ranked.end()) == 0) continue;
+    if (*std::max_element(labels.begin(), labels.end()) == 0) continue;
     ++num_queries;
-    const LetorFigures figures = LetorFiguresOf(ranked);
+    const LetorFigures figures = LetorFiguresOf(TiedRanking(scores, labels));
     mean_ndcg += figures.mean_ndcg;
-    ndcg_at_3 += figures.ndcg[std::min<size_t>(3, ranked.size()) - 1];
+    ndcg_at_3 += figures.ndcg[std::min<size_t>(3, labels.size()) - 1];
   }
   ASSERT_LT(num_queries, 40);
   GameOptions options;
