@@ -149,6 +149,24 @@ absl::Status ValidateExposure(const PoemOptions& options) {
         "click_offsets: there are ", options.click_offsets_size(), ", must be ",
         examination.size(), " as of examination, or none"));
   }
+  for (int k = 0; k < options.click_offsets_size(); ++k) {
+    const double offset = options.click_offsets(k);
+    if (!(offset >= 0 && offset <= 1 - examination[k])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("click_offsets[", k, "] is ", offset,
+                       ", must be in [0, 1 - examination[", k,
+                       "]]: a look and a click "
+                       "without an interest exclude each other"));
+    }
+    if (options.failure_probability() > 0 && offset > 0 &&
+        !(examination[k] > 0)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "examination[", k,
+          "] is 0, must be above 0 with failure_probability "
+          "where click_offsets[",
+          k, "] is ", offset, ": clicks that no look explains have no bound"));
+    }
+  }
   const std::string optimiser =
       PoemOptions::Optimiser_Name(options.optimiser());
   if (options.failure_probability() > 0 &&

@@ -167,9 +167,13 @@ absl::StatusOr<MakeGridRisk> PrepareExposure(const RankingRiskData& data,
   });
   const ExposureSafety safety{
       .failure_probability = options.failure_probability(),
-      .max_clicks = options.most_clicks() > 0
-                        ? options.most_clicks()
-                        : static_cast<double>(options.examination_size())};
+      .max_clicks =
+          ClickMoment(problem.discounts,
+                      {options.click_offsets().data(),
+                       static_cast<size_t>(options.click_offsets_size())},
+                      options.most_clicks() > 0
+                          ? options.most_clicks()
+                          : static_cast<double>(options.examination_size()))};
   return MakeGridRisk([=, exposed = data.exposed](
                           double,
                           double) -> absl::StatusOr<std::unique_ptr<GridRisk>> {

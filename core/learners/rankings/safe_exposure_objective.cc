@@ -8,6 +8,21 @@
 
 namespace sortition {
 
+double ClickMoment(std::span<const double> examination,
+                   std::span<const double> click_offsets, double max_clicks) {
+  double clicks = 1;
+  double offsets = 0;
+  double num_offsets = 0;
+  for (size_t k = 0; k < click_offsets.size(); ++k) {
+    const double offset = click_offsets[k];
+    if (!(offset > 0)) continue;
+    clicks = std::fmax(clicks, 1 + offset / examination[k]);
+    offsets = std::fmax(offsets, offset * offset / examination[k]);
+    ++num_offsets;
+  }
+  return max_clicks * clicks + num_offsets * offsets;
+}
+
 absl::StatusOr<SafeExposureObjective> SafeExposureObjective::Create(
     TupleTerms* terms, ExposureDivergenceTerms* divergence,
     const ExposureSafety& safety) {

@@ -284,7 +284,7 @@ TEST(PoemOptionsTest, WhatExposuresNeedAndNothingElseTakesIsNamed) {
       With(bare, "examination: [1, 0.5] sampled_orders: 10");
   const PoemOptions safe =
       With(bare,
-           "optimiser: BATCH examination: [1, 0.5] failure_probability: 0.05 "
+           "optimiser: BATCH examination: [0.9, 0.5] failure_probability: 0.05 "
            "most_clicks: 1 click_offsets: [0.1, 0.1]");
   const PoemOptions crm = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH);
   for (const PoemOptions& none : {bare, With(bare, "examination: [0, 0]")}) {
@@ -311,6 +311,10 @@ TEST(PoemOptionsTest, WhatExposuresNeedAndNothingElseTakesIsNamed) {
   ExpectRefusals(
       safe, &ValidatePoemOptions,
       {{"most_clicks: 0.5", "most_clicks is 0.5, must be 0 or at least 1"},
+       {"examination: [1, 0.5]",
+        "click_offsets[0] is 0.1, must be in [0, 1 - examination[0]]"},
+       {"examination: [0.9, 0]",
+        "examination[1] is 0, must be above 0 with failure_probability"},
        {"sampled_orders: 10",
         "optimiser is BATCH, must be STOCHASTIC with sampled_orders"}});
   ExpectRefusals(

@@ -423,6 +423,46 @@ TEST(SafeExposureObjectiveTest, MomentBoundsTheVarianceOfAnEstimate) {
   EXPECT_LT(square - mean * mean, v);
 }
 
+// Clicks without an interest are more than looks: the variance exceeds C v, and
+// C' v bounds it. Candidates that are rarely where users look are chosen.
+TEST(SafeExposureObjectiveTest, ClicksWithoutAnInterestAreWithinTheBound) {
+  RandomSequence random(SeedKey(4));
+  const LinearFamily family = RankFamily(3, 0.1);
+  const BanditTuple decision = RandomDecision(3, 4, &random);
+  const Eigen::VectorXd logging = RandomPoint(family, &random);
+  const Eigen::VectorXd w = RandomPoint(family, &random);
+  const std::vector<double> looks = {0.3, 0.1, 0.02};
+  const std::vector<double> offsets = {0.1, 0.3, 0.45};
+  const std::vector<double> e0 =
+      EnumeratedExposures(family, ScoresOf(decision, logging), looks);
+  const std::vector<double> e =
+      EnumeratedExposures(family, ScoresOf(decision, w), looks);
+  double mean = 0, square = 0, v = 0, value = 0;
+  for (const Action& order : AllOrders(4, 3)) {
+    const double p =
+        ServedProbability(family, ScoresOf(decision, logging), order);
+    // Users like everything, and click at each rank independently.
+    for (int clicked = 0; clicked < 8; ++clicked) {
+      double probability = p, estimate = 0;
+      for (size_t k = 0; k < 3; ++k) {
+        const bool is_click = (clicked >> k) % 2 == 1;
+        const double rate = looks[k] + offsets[k];
+        probability *= is_click ? rate : 1 - rate;
+        const auto d = static_cast<size_t>(order[k]);
+        estimate += e[d] / e0[d] * ((is_click ? 1 : 0) - offsets[k]);
+      }
+      mean += probability * estimate;
+      square += probability * estimate * estimate;
+    }
+  }
+  for (size_t d = 0; d < 4; ++d) v += e[d] * e[d] / e0[d];
+  for (size_t d = 0; d < 4; ++d) value += e[d];
+  EXPECT_NEAR(mean, value, 1e-12);
+  EXPECT_GT(square - mean * mean, v);
+  EXPECT_LT(square, ClickMoment(looks, offsets, 3) * v);
+  EXPECT_EQ(ClickMoment(looks, {}, 3), 3);
+}
+
 TEST(SafeExposureObjectiveTest, NamesWhatIsOutOfRange) {
   const Logged logged(0.1, 5, 5), other(0.1, 6, 5);
   SafeProblem problem(logged), others(other);
