@@ -46,6 +46,7 @@ class LabelLog {
   LabelsPolicy* validation() { return validation_.get(); }
   const LabelContexts& contexts() const { return data_.train.contexts; }
   const LabelTuples& train_tuples() const { return train_tuples_; }
+  const LabelTuples& validation_tuples() const { return validation_tuples_; }
   const LabelledContexts& test() const { return data_.test; }
   // Returns the losses of h0 on the test set.
   HammingLosses logging() const { return logging_; }

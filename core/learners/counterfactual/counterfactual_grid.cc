@@ -17,6 +17,7 @@
 #include "core/counterfactual/tuple_terms.h"
 #include "core/learners/counterfactual/counterfactual_learner.h"
 #include "core/learners/counterfactual/poem_options.h"
+#include "core/learners/counterfactual/policy_choice.h"
 #include "core/learners/counterfactual/weighted_tuples.h"
 
 namespace sortition {
@@ -43,6 +44,8 @@ struct Grid {
   Eigen::VectorXd scales = {};                // Of the parameters; empty: 1.
   GridData::LossModelCopies loss_model = {};  // Empty: no loss model.
   MakeGridRisk make_risk = {};  // Empty: that of the weighted losses.
+  // Of the parent on the validation tuples; empty: there is none.
+  std::vector<double> parent_log_weights = {};
 };
 
 // Estimates of a policy on the validation tuples.
@@ -51,22 +54,26 @@ struct Validation {
   // IPS.
   Interval reward;
   Interval improvement;
-  double estimate = 0;  // Self-normalised, in rewards: the best single guess.
-  double lower = 0;     // Lower bound of the clipped mean, at its best clip.
+  Gain gain;  // Over the parent, or over the log where there is none.
   double effective_sample_size = 0;
-  bool moved = false;  // Chooses otherwise than what logged.
-  MeanWeight weight;
+  bool moved = false;    // Chooses otherwise than what logged.
+  bool differs = false;  // The same of the parent, if there is one.
   bool misses_support = false;
-  bool leaves_log = false;  // The same; SELF_NORMALISED only.
 };
 
-// Whether a policy chooses otherwise than the one that logged. Logs round
-// propensities. Actions that nobody saw weigh nothing under any policy.
-bool Moved(std::span<const double> log_weights) {
+// Whether a policy chooses otherwise than another one; none: than the one that
+// logged. Logs round propensities. Actions that nobody saw weigh nothing under
+// any policy.
+bool Differs(std::span<const double> log_weights,
+             std::span<const double> other) {
   constexpr double kRounding = 0.01;
-  return std::any_of(log_weights.begin(), log_weights.end(), [](double weight) {
-    return std::isfinite(weight) && std::fabs(weight) > kRounding;
-  });
+  for (size_t i = 0; i < log_weights.size(); ++i) {
+    const double difference = log_weights[i] - (other.empty() ? 0 : other[i]);
+    if (std::isfinite(difference) && std::fabs(difference) > kRounding) {
+      return true;
+    }
+  }
+  return false;
 }
 
 struct PointResult {
@@ -136,6 +143,27 @@ std::string StartName(Start start) {
   return "";
 }
 
+// The validation tuples, with the rewards that no policy can choose.
+struct ValidationSample {
+  std::vector<double> log_weights;
+  std::vector<double> rewards;
+  std::vector<double> counts;  // Empty: 1.
+};
+
+absl::StatusOr<ValidationSample> SampleOf(const GridTask& task,
+                                          const Eigen::VectorXd& parameters) {
+  ASSIGN_OR_RETURN(const auto policy, task.data->ValidationPolicy());
+  ValidationSample sample{.log_weights = LogWeights(parameters, policy.get()),
+                          .rewards = Rewards(*policy),
+                          .counts = WeightsOf(*policy)};
+  for (const double reward : task.data->UnreachableRewards()) {
+    sample.log_weights.push_back(-std::numeric_limits<double>::infinity());
+    sample.rewards.push_back(reward);
+    if (!sample.counts.empty()) sample.counts.push_back(1);
+  }
+  return sample;
+}
+
 absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
   RETURN_IF_ERROR(ValidatePoemOptions(task.options));
   ASSIGN_OR_RETURN(const auto policy, task.data->TrainPolicy());
@@ -147,6 +175,11 @@ absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
   Grid grid{.task = task, .clip = ClipOf(task.options, *policy)};
   ASSIGN_OR_RETURN(grid.points, ListPoints(task, *policy));
   if (task.options.standardise()) grid.scales = task.data->FeatureScales();
+  if (task.parent_start.size() > 0) {
+    ASSIGN_OR_RETURN(ValidationSample parent,
+                     SampleOf(task, task.parent_start));
+    grid.parent_log_weights = std::move(parent.log_weights);
+  }
   ASSIGN_OR_RETURN(grid.make_risk, task.data->PrepareRisk(task.options));
   if (task.options.objective() == PoemOptions::DOUBLY_ROBUST &&
       !grid.make_risk) {
@@ -159,20 +192,14 @@ absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
   return grid;
 }
 
-absl::StatusOr<Validation> Validate(const GridTask& task,
+absl::StatusOr<Validation> Validate(const Grid& grid,
                                     const Eigen::VectorXd& parameters) {
-  // Used only to compare points. The clip was chosen on the same tuples, so
-  // this confidence level does not hold and is not claimed.
+  // The clip was chosen on the same tuples, so this confidence level does not
+  // hold and is not claimed.
   constexpr double kConfidence = 0.95;
-  ASSIGN_OR_RETURN(const auto policy, task.data->ValidationPolicy());
-  std::vector<double> log_weights = LogWeights(parameters, policy.get());
-  std::vector<double> rewards = Rewards(*policy);
-  std::vector<double> counts = WeightsOf(*policy);
-  for (const double reward : task.data->UnreachableRewards()) {
-    log_weights.push_back(-std::numeric_limits<double>::infinity());
-    rewards.push_back(reward);
-    if (!counts.empty()) counts.push_back(1);
-  }
+  ASSIGN_OR_RETURN(const ValidationSample sample,
+                   SampleOf(grid.task, parameters));
+  const auto& [log_weights, rewards, counts] = sample;
   const auto size = static_cast<uint64_t>(
       counts.empty() ? static_cast<double>(rewards.size())
                      : std::accumulate(counts.begin(), counts.end(), 0.0));
@@ -183,21 +210,20 @@ absl::StatusOr<Validation> Validate(const GridTask& task,
   }
   // These bounds hold for every clip that could have been chosen.
   const OffPolicyEstimates estimates =
-      estimator.Estimate(1 - (1 - task.confidence) / kNumEvaluationClips);
-  const MeanWeight weight = MeanWeightOf(log_weights, counts);
-  const bool misses_support = MissesSupport(weight, size, 1);
-  return Validation{
-      .reward = {estimates.unclipped_ips, estimates.ips.lower,
-                 estimates.ips.upper},
-      .improvement = estimates.improvement,
-      .estimate = estimates.snips.value,
-      .lower = estimator.Estimate(kConfidence).improvement.lower,
-      .effective_sample_size = estimates.effective_sample_size,
-      .moved = Moved(log_weights),
-      .weight = weight,
-      .misses_support = misses_support,
-      .leaves_log = misses_support &&
-                    task.options.objective() == PoemOptions::SELF_NORMALISED};
+      estimator.Estimate(1 - (1 - grid.task.confidence) / kNumEvaluationClips);
+  const Gain gain =
+      SelfNormalisedGain({.rewards = rewards,
+                          .log_weights = log_weights,
+                          .other_log_weights = grid.parent_log_weights,
+                          .counts = counts});
+  return Validation{.reward = {estimates.unclipped_ips, estimates.ips.lower,
+                               estimates.ips.upper},
+                    .improvement = estimates.improvement,
+                    .gain = gain,
+                    .effective_sample_size = estimates.effective_sample_size,
+                    .moved = Differs(log_weights, {}),
+                    .differs = Differs(log_weights, grid.parent_log_weights),
+                    .misses_support = MissesSupport(gain.weight, size, 1)};
 }
 
 uint32_t MaxRounds(const PoemOptions& options) {
@@ -237,16 +263,15 @@ absl::StatusOr<CounterfactualResult> Learn(const Grid& grid, const Point& point,
 PointResult TrainPoint(const Grid& grid, const Point& point,
                        const ReportSteps& report) {
   PointResult result;
-  const GridTask& task = grid.task;
   const auto train = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(result.learned, Learn(grid, point, report));
     ASSIGN_OR_RETURN(result.validation,
-                     Validate(task, result.learned.parameters));
+                     Validate(grid, result.learned.parameters));
     return absl::OkStatus();
   };
   result.status = train();
   // Rounds that early stopping saved count as done.
-  const uint32_t max_rounds = MaxRounds(task.options);
+  const uint32_t max_rounds = MaxRounds(grid.task.options);
   const uint32_t rounds = result.learned.epochs + result.learned.iterations;
   report(max_rounds - std::min(max_rounds, rounds));
   return result;
@@ -288,7 +313,7 @@ Evaluation::GridPoint Describe(const GridTask& task, const Point& point,
   row.set_iterations(result.learned.iterations);
   row.set_train_objective(result.learned.objective);
   row.set_validation_reward(result.validation.reward.value);
-  row.set_validation_lower(result.validation.lower);
+  row.set_validation_lower(result.validation.gain.criterion());
   row.set_effective_sample_size(result.validation.effective_sample_size);
   row.set_termination(result.status.ok() ? result.learned.termination
                                          : "diverged");
@@ -308,49 +333,61 @@ void Rescale(double offset, double range, model::v1::Estimate* estimate) {
   estimate->set_upper(offset + range * estimate->upper());
 }
 
-// Whether a trained point is to be preferred to another. The unbiased estimate
-// alone would favour points with a few huge weights. The lower bound is the
-// criterion of CRM, applied to validation. It is 0 for a policy that does what
-// the log did, and below 0 for all others until there are very many tuples; so
-// such a policy does not compete.
-bool IsBetter(const Validation& one, const Validation& other) {
-  if (one.leaves_log != other.leaves_log) return other.leaves_log;
-  if (one.moved != other.moved) return one.moved;
-  return one.lower > other.lower;
+// Whether the log supports the point, and estimates it to be better than the
+// parent, or than what logged if there is none, by more than a standard error.
+// Whether that is certain is for the gate to say: it would not let less pass.
+bool Passes(const Validation& validation) {
+  return validation.differs && !validation.misses_support &&
+         validation.gain.has_standard_error() &&
+         validation.gain.criterion() > 0;
 }
 
-// `stays`: nothing that the log does not support replaces the parent.
-absl::StatusOr<GridOutcome> TrainPoints(const GridTask& task, bool stays) {
+// The order in which points are tried. Those that pass come first. Among the
+// others, which are chosen only where there is no parent to keep, those that
+// the log supports come first, then those that choose otherwise than what
+// logged.
+bool IsBetter(const Validation& one, const Validation& other) {
+  if (Passes(one) != Passes(other)) return Passes(one);
+  if (one.misses_support != other.misses_support) return other.misses_support;
+  if (one.moved != other.moved) return one.moved;
+  return one.gain.criterion() > other.gain.criterion();
+}
+
+// Returns the mean weight of the trained point that is chosen among themselves
+// if SELF_NORMALISED left the log at all of them.
+std::optional<MeanWeight> LeftLog(const GridTask& task,
+                                  const Validation& best) {
+  if (task.options.objective() != PoemOptions::SELF_NORMALISED ||
+      !best.misses_support) {
+    return std::nullopt;
+  }
+  return best.gain.weight;
+}
+
+absl::StatusOr<GridOutcome> TrainPoints(const GridTask& task) {
   ASSIGN_OR_RETURN(const Grid grid, MakeGrid(task));
   std::vector<PointResult> results = TrainAll(grid);
   GridOutcome outcome{.clip = grid.clip};
   std::optional<size_t> chosen;
   absl::Status diverged = absl::InternalError("no point is finite");
-  bool any_trained = false;
   for (size_t i = 0; i < results.size(); ++i) {
     const PointResult& result = results[i];
     if (!absl::IsInternal(result.status)) RETURN_IF_ERROR(result.status);
     if (!result.status.ok()) diverged = result.status;
-    any_trained |= grid.points[i].is_trained && result.status.ok();
     outcome.points.push_back(Describe(task, grid.points[i], result));
+    if (task.on_point && result.status.ok()) {
+      task.on_point(outcome.points.back(), result.learned.parameters);
+    }
     if (grid.points[i].is_trained && result.status.ok() &&
         (!chosen || IsBetter(result.validation, results[*chosen].validation))) {
       chosen = i;
     }
   }
-  if (!any_trained) return diverged;
-  if (!chosen) {
-    return absl::InternalError("validation is finite at no grid point");
-  }
-  if (results[*chosen].validation.leaves_log) {
-    outcome.left_log = results[*chosen].validation.weight;
-  }
-  // Whether what is estimated is certain is for the gate to say, whose bound is
-  // tighter. The parent is the first point.
+  if (!chosen) return diverged;
+  outcome.left_log = LeftLog(task, results[*chosen].validation);
+  // The parent is the first point.
   if (!grid.points[0].is_trained && results[0].status.ok() &&
-      ((stays && results[*chosen].validation.misses_support) ||
-       !(results[*chosen].validation.estimate >
-         results[0].validation.estimate))) {
+      !Passes(results[*chosen].validation)) {
     chosen = 0;
     outcome.keeps_parent = true;
   }
@@ -374,13 +411,13 @@ Evaluation::GridPoint InRewardUnits(Evaluation::GridPoint point,
 }
 
 absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task) {
-  ASSIGN_OR_RETURN(GridOutcome outcome, TrainPoints(task, false));
+  ASSIGN_OR_RETURN(GridOutcome outcome, TrainPoints(task));
   if (!outcome.left_log.has_value()) return outcome;
   GridTask instead = task;
   instead.options.set_objective(PoemOptions::CRM);
   instead.options.clear_lambda();
   instead.options.clear_lambda_factor();
-  ASSIGN_OR_RETURN(GridOutcome kept, TrainPoints(instead, true));
+  ASSIGN_OR_RETURN(GridOutcome kept, TrainPoints(instead));
   kept.left_log = outcome.left_log;
   for (Evaluation::GridPoint& point : outcome.points) {
     if (point.termination() == kNotTrained) continue;

@@ -62,6 +62,11 @@ struct GridTask {
   double confidence = 0.95;          // Confidence of the points' intervals.
   ParallelFor parallel = SerialFor;  // Runs the points.
   StartProgress start_progress = NoProgress;
+  // Called for each point that did not diverge, with its parameters, after all
+  // were trained. Empty: not called.
+  std::function<void(const model::v1::Evaluation::GridPoint&,
+                     const Eigen::VectorXd&)>
+      on_point = {};
 };
 
 struct GridOutcome {
@@ -88,23 +93,27 @@ model::v1::Evaluation::GridPoint InRewardUnits(
     model::v1::Evaluation::GridPoint point, double reward_min,
     double reward_max);
 
-// Trains every point on the training tuples. Chooses the one whose improvement
-// in validation has the highest lower confidence bound, among those that choose
-// otherwise than what logged if there are any; ties go to the first.
-// If its self-normalised estimate is not above the parent's, keeps the parent:
-// nothing is chosen that is estimated to be worse than doing nothing.
+// Trains every point on the training tuples. Points are tried in the order of
+// Gain::criterion() in validation, the largest first: the self-normalised gain
+// over the parent, or over the log where there is no parent, less a standard
+// error. The first one is chosen that passes all checks: it chooses otherwise
+// than the parent, the log supports it (MissesSupport), its estimate does not
+// hang on a few tuples (Gain::has_standard_error), and its criterion is above
+// 0, that of the parent. If none does, the parent is kept. Without a parent the
+// best point is chosen all the same.
+//
 // The unbiased estimate of eq. 1, which is reported too, can be dominated by a
-// few huge weights.
+// few huge weights. A lower confidence bound that holds for any weights would
+// rank a point the higher, the less it does.
+//
 // Where exploration is rare, SELF_NORMALISED can leave the log: only ratios of
-// weights count, so that doing what was never logged costs nothing. A point
-// whose mean weight in validation says so (MissesSupport) is chosen only if all
-// do, and then the grid is trained again with CRM and its default λ, where the
-// parent is kept if the log does not support the best point either; what was
-// given up follows in the list of points. The result does not depend on the
-// number of threads. A point that diverges stays in the list as "diverged";
-// Internal if all that are trained diverge. InvalidArgument if the options
-// contradict each other (ValidatePoemOptions) or there are fewer than 2 tuples;
-// FailedPrecondition if λ* is needed and all losses are equal.
+// weights count, so that doing what was never logged costs nothing. If all its
+// points miss support, the grid is trained again with CRM and its default λ;
+// what was given up follows in the list of points. The result does not depend
+// on the number of threads. A point that diverges stays in the list as
+// "diverged"; Internal if all that are trained diverge. InvalidArgument if the
+// options contradict each other (ValidatePoemOptions) or there are fewer than 2
+// tuples; FailedPrecondition if λ* is needed and all losses are equal.
 absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task);
 
 }  // namespace sortition

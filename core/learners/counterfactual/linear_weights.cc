@@ -80,6 +80,12 @@ absl::StatusOr<WeightedTuples> WeighLinear(
     if (!tuple.action_shown) ++weighted.shown_otherwise;
     if (!tuple.full_support) ++weighted.without_full_support;
   }
+  if (weighted.shown_otherwise > 0) {
+    ASSIGN_OR_RETURN(
+        LinearTuplePolicy drawn,
+        LinearTuplePolicy::Create(family, tuples, HiddenActions::kWeighed));
+    weighted.log_drawn_weights = LogWeights(parameters, &drawn);
+  }
   return weighted;
 }
 

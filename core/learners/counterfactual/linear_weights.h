@@ -13,7 +13,8 @@
 namespace sortition {
 
 // Returns the weights of the policy as served. Tuples whose user saw something
-// else than the action get weight 0, whatever the objective does with them.
+// else than the action get weight 0, whatever the objective does with them;
+// log_drawn_weights has the weights that their actions would have.
 // Errors as LinearTuplePolicy::Create().
 absl::StatusOr<WeightedTuples> WeighLinear(const LinearFamily& family,
                                            const Eigen::VectorXd& parameters,

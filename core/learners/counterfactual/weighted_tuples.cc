@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "core/counterfactual/moments.h"
 
@@ -13,6 +14,22 @@ std::vector<double> WeightedTuples::Losses() const {
   losses.reserve(rewards.size());
   for (const double reward : rewards) losses.push_back(-reward);
   return losses;
+}
+
+WeightedTuples WeightedTuples::At(std::span<const size_t> indexes) const {
+  const auto take = [&](const auto& all) {
+    std::decay_t<decltype(all)> taken;
+    if (all.empty()) return taken;
+    taken.reserve(indexes.size());
+    for (const size_t i : indexes) taken.push_back(all[i]);
+    return taken;
+  };
+  return {.rewards = take(rewards),
+          .log_weights = take(log_weights),
+          .log_drawn_weights = take(log_drawn_weights),
+          .log_propensities = take(log_propensities),
+          .log_uniform = take(log_uniform),
+          .units = take(units)};
 }
 
 std::vector<double> LogWeights(const Eigen::VectorXd& parameters,

@@ -17,6 +17,9 @@ namespace sortition {
 struct WeightedTuples {
   std::vector<double> rewards;      // Observed, in [0, 1].
   std::vector<double> log_weights;  // log ρ, as in OverlapSample.
+  // log ρ of the action that was drawn, also where something else was shown,
+  // so that the weights have mean 1. Empty: as log_weights.
+  std::vector<double> log_drawn_weights = {};
   std::vector<double> log_propensities;
   std::vector<double> log_uniform;  // log q(y|x) of the uniform policy.
   std::vector<uint64_t> units;      // As in UnitSample.
@@ -27,6 +30,9 @@ struct WeightedTuples {
   size_t size() const { return rewards.size(); }
   // Returns the losses of the policy: -r of the tuples whose action was shown.
   std::vector<double> Losses() const;
+  // Returns the tuples at these indexes. The counts, which are of all tuples,
+  // are 0.
+  WeightedTuples At(std::span<const size_t> indexes) const;
 };
 
 struct WeightedParts {
