@@ -116,7 +116,7 @@ MAY_INCLUDE = {
                           "trainer/ope/rankings"],
     "trainer/exploration": ["core/*", "io/*", "process", "trainer/frames", "trainer/offpolicy",
                             "trainer/tuples", "trainer/tuples/scan"],
-    "trainer/decision_files": ["core/base", "io", "io/text"],
+    "trainer/decision_files": ["core/base", "io", "io/text", "trainer/tuples/scan"],
     "trainer/retention": ["core/base", "core/choices", "core/policies", "io",
                           "io/models", "io/segments", "process", "trainer/tuples", "trainer/tuples/scan"],
     "trainer/labelled": ["core/*", "io/*", "process", "trainer/frames", "trainer/offpolicy",

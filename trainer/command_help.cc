@@ -276,7 +276,8 @@ costs. Nothing is published.
   sortition-trainer ope --tuples=DIR --policies=uniform,mine=mine.csv
   sortition-trainer ope --tuples=DIR --model_store=DIR --against=version:3
       --policies=version:3,newest,newest@temperature=2,newest@mixture=0.1
-      --rewards=complaints=complaints.csv --guardrails=complaints:0.01
+      --rewards=complaints=complaints.csv@horizon=7d@sparse
+      --guardrails=complaints:0.01
       --report=judged.json --page=judged.html
 
 A file of a policy has decision_id and, for each decision, the probabilities of

@@ -34,8 +34,10 @@ const model::v1::Guardrail* FirstBroken(
   return nullptr;
 }
 
-// True if there is nothing to compare with.
+// True if the version to be replaced is what logged, so that the improvement is
+// over it, or if there is none.
 bool HoldsAgainstNewest(const TupleGate& gate) {
+  if (gate.report.has_why_not_compared()) return false;
   return !gate.report.has_improvement_over_newest() ||
          gate.report.improvement_over_newest().lower() >= 0;
 }
@@ -52,14 +54,8 @@ std::string NotProved(const TupleGate& gate) {
       gate.counts.judged_with_baseline == 0) {
     return "";
   }
-  if (gate.report.has_improvement_over_newest()) {
-    return absl::StrFormat(
-        " It earns no less than version %d, which it replaces, either.",
-        gate.newest_version);
-  }
   return absl::StrFormat(
-      " The baseline is what logged; version %d, which it replaces, was not "
-      "compared.",
+      " It earns no less than version %d, which it replaces, either.",
       gate.newest_version);
 }
 
@@ -171,6 +167,14 @@ std::string Decision(const TupleGate& gate) {
         "(estimate %.4g), and %.4g is allowed.",
         Result(gate), broken->reward(), odds, -broken->change().lower(),
         broken->change().value(), broken->allowed());
+  }
+  if (improvement.lower() > 0 && gate.report.has_why_not_compared()) {
+    return absl::StrFormat(
+        "%s: it is better than %s, but cannot be compared with version %d, "
+        "which it would replace: %s. Train with decisions of that version "
+        "(--baseline=serving), or publish with --force.",
+        Result(gate), Compared(gate), gate.newest_version,
+        gate.report.why_not_compared());
   }
   if (improvement.lower() > 0 && !HoldsAgainstNewest(gate)) {
     const auto& over = gate.report.improvement_over_newest();

@@ -178,6 +178,12 @@ void AppendEvaluation(const TrainReport& report, std::string* text) {
                        .c_str(),
                    guardrail.change(), text);
   }
+  for (const auto& coverage : report.reward_coverage()) {
+    absl::StrAppendFormat(
+        text, "  %s: %d of %d test decisions are judged; its file judges %s\n",
+        coverage.reward(), coverage.judged(),
+        coverage.judged() + coverage.not_judged(), coverage.period());
+  }
   if (evaluation.look() > 1) {
     absl::StrAppendFormat(
         text,

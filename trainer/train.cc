@@ -90,12 +90,17 @@ absl::Status NoteOutcome(const TrainOptions& options, uint64_t baseline,
   return options.dry_run() ? absl::OkStatus() : status;
 }
 
+// A version of the store on the test part, or why it cannot be compared.
+struct ServedComparison {
+  std::optional<WeightedParts> parts = {};
+  std::string why_not = {};
+};
+
 // Weighs the tuples for a version of the store. Where it makes other features
-// than what is learned, the tuples are read again with its own. Nothing where
-// it is of another family, or other tuples are left out.
-absl::StatusOr<std::optional<WeightedParts>> WeighServed(
-    const TrainOptions& options, const StoredModel& served,
-    const TrainData& data) {
+// than what is learned, the tuples are read again with its own.
+absl::StatusOr<ServedComparison> WeighServed(const TrainOptions& options,
+                                             const StoredModel& served,
+                                             const TrainData& data) {
   const TrainData* own = &data;
   std::unique_ptr<TrainData> read;
   if (!data.ParametersOf(served.model).has_value()) {
@@ -109,12 +114,21 @@ absl::StatusOr<std::optional<WeightedParts>> WeighServed(
   }
   const std::optional<Eigen::VectorXd> parameters =
       own->ParametersOf(served.model);
-  if (!parameters.has_value() || own->num_test() != data.num_test()) {
-    return std::nullopt;
+  if (!parameters.has_value()) {
+    return ServedComparison{
+        .why_not =
+            "its kind of policy is not one that is learned from tuples, "
+            "so that its probabilities on the log are not known"};
+  }
+  if (own->num_test() != data.num_test()) {
+    return ServedComparison{
+        .why_not =
+            absl::StrCat("of the ", data.num_test(), " test decisions, ",
+                         own->num_test(), " are usable with its features")};
   }
   ASSIGN_OR_RETURN(WeightedParts parts, own->Weigh(*parameters));
   RETURN_IF_ERROR(own->ReadStatus());
-  return parts;
+  return ServedComparison{.parts = std::move(parts)};
 }
 
 // Learns and evaluates; fills the report except for the version.
@@ -167,11 +181,13 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   if (looks && newest.has_value() &&
       (newest->model.version() != data.counts().baseline_version ||
        data.counts().judged_with_baseline > 0)) {
-    ASSIGN_OR_RETURN(const std::optional<WeightedParts> served,
+    ASSIGN_OR_RETURN(const ServedComparison served,
                      WeighServed(options, *newest, data));
-    if (served.has_value()) {
+    if (served.parts.has_value()) {
       *report->mutable_improvement_over_newest() =
-          ImprovementOver(task, served->test);
+          ImprovementOver(task, served.parts->test);
+    } else {
+      report->set_why_not_compared(served.why_not);
     }
   }
   if (looks) {
@@ -181,6 +197,13 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
              static_cast<double>(LargestUnit(parts.validation.units)),
              confidence)) {
       *report->mutable_evaluation()->add_guardrails() = std::move(guardrail);
+    }
+    for (const GuardedReward& reward : data.guarded()) {
+      auto* const coverage = report->add_reward_coverage();
+      coverage->set_reward(reward.name);
+      coverage->set_judged(reward.num_judged());
+      coverage->set_not_judged(reward.of_test.size() - reward.num_judged());
+      coverage->set_period(reward.period);
     }
   }
   if (std::isfinite(grid.clip)) report->set_train_clip(grid.clip);

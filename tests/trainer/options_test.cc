@@ -133,7 +133,8 @@ TEST_F(CheckConfigTest, KnowsTheOptionsOfEachCommand) {
   const std::string none = dir_.path() + "/none";
   ExpectFinding("train", "--learner=magic", "magic");
   ExpectFinding("train", "--test_fraction=0.8", "must be below 1");
-  ExpectFinding("train", "--rewards=clicks=" + none, "rewards = \"" + none);
+  ExpectFinding("train", "--rewards=clicks=" + none + "@horizon=1d",
+                "rewards = \"" + none);
   ExpectFinding("evaluate", "--data=" + none, "data = \"" + none);
   ExpectFinding("evaluate", "--output=xml", "must be text or json");
   ExpectFinding("fit", "--action=label", "must be select or rank");

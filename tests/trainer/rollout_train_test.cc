@@ -47,7 +47,7 @@ TEST_F(RolloutTrainTest, HoldsWhatServesAndBeginsARollout) {
 TEST_F(RolloutTrainTest, RefusesAPlanThatCannotBeFollowedBeforeItLearns) {
   Prepare({}, 10);
   options_.set_rollout(true);
-  options_.add_rewards("clicks=clicks.csv");
+  options_.add_rewards("clicks=clicks.csv@horizon=1d");
   options_.add_guardrails("clicks:0");
   EXPECT_THAT(Train(options_),
               IsInvalidArgument("plan.reward_ranges lacks 'clicks'"));

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "io/text/csv_record.h"
 #include "io/text/parse_number.h"
@@ -37,6 +39,7 @@ class CsvRows : public DecisionRows {
   absl::StatusOr<bool> Next() override {
     ASSIGN_OR_RETURN(const bool has_line, ReadFields());
     if (!has_line) return false;
+    RETURN_IF_ERROR(CheckNotEnded());
     if (fields_.size() != columns_.size()) {
       return Wrong(absl::StrCat("the line has ", fields_.size(),
                                 " fields, must have ", columns_.size(),
@@ -93,13 +96,20 @@ class CsvRows : public DecisionRows {
     }
   }
 
+  // Returns whether the line is a declaration rather than a row.
+  bool TakeDeclaration(absl::string_view line) {
+    if (!absl::ConsumePrefix(&line, "# through=")) return false;
+    through_ = std::string(absl::StripAsciiWhitespace(line));
+    return true;
+  }
+
   absl::StatusOr<bool> ReadFields() {
     InputLine line;
     do {
       ASSIGN_OR_RETURN(const bool has_line, lines_->Next(&line));
       if (!has_line) return false;
-    } while (line.size == 0);
-    line_ = line.number;
+      line_ = line.number;
+    } while (line.size == 0 || TakeDeclaration(line.text()));
     const absl::Status status = SplitCsvRecord(line, &fields_);
     if (!status.ok()) return Wrong(status.message());
     return true;

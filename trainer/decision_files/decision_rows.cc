@@ -36,6 +36,12 @@ absl::StatusOr<std::unique_ptr<DecisionRows>> DecisionRows::Open(
   return internal::MakeCsvRows(path, std::move(lines));
 }
 
+absl::Status DecisionRows::CheckNotEnded() const {
+  if (through_.empty()) return absl::OkStatus();
+  return Wrong(absl::StrCat("a row follows the declaration 'through', ",
+                            "which must be the last line"));
+}
+
 absl::Status DecisionRows::Wrong(absl::string_view what) const {
   return absl::InvalidArgumentError(
       absl::StrCat(path_, ":", line_, ": ", what));

@@ -26,8 +26,16 @@ class DecisionRows {
       const std::string& path);
 
   // Goes to the next row; returns false at the end. Empty lines are passed
-  // over. InvalidArgument if the row has no decision_id.
+  // over. InvalidArgument if the row has no decision_id, or follows the
+  // declaration of through().
   virtual absl::StatusOr<bool> Next() = 0;
+
+  // The time up to which the file declares that it is complete, as it is
+  // written; empty: it declares none. The declaration is the last line, so that
+  // a file that was cut off has none: "# through=TIME" in CSV, {"through":
+  // "TIME"} in JSON. NumPy has an array `through` with one text. Known once
+  // Next() has returned false.
+  const std::string& through() const { return through_; }
 
   // Valid until the next row.
   absl::string_view decision_id() const { return decision_id_; }
@@ -51,9 +59,13 @@ class DecisionRows {
  protected:
   explicit DecisionRows(std::string path) : path_(std::move(path)) {}
 
+  // InvalidArgument if a row follows the declaration of through().
+  absl::Status CheckNotEnded() const;
+
   const std::string path_;
   absl::string_view decision_id_;
   uint64_t line_ = 0;
+  std::string through_;
 };
 
 }  // namespace sortition

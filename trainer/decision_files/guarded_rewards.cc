@@ -1,7 +1,7 @@
 #include "trainer/decision_files/guarded_rewards.h"
 
 #include <algorithm>
-#include <optional>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,34 +37,52 @@ absl::StatusOr<GuardedRewards> GuardedRewards::Read(
     for (const NamedRange& range : given) {
       if (range.name == limit.name) bounds = RewardBounds{range.min, range.max};
     }
-    ASSIGN_OR_RETURN(RewardFile read, RewardFile::Read(file->path, bounds));
+    ASSIGN_OR_RETURN(RewardFile read,
+                     RewardFile::Read(file->path, file->period, bounds));
     guarded.files_.push_back(std::move(read));
   }
   return guarded;
 }
 
-std::vector<double> GuardedRewards::RewardsOf(
-    absl::string_view decision_id) const {
-  std::vector<double> rewards;
+std::vector<std::optional<double>> GuardedRewards::RewardsOf(
+    absl::string_view decision_id, int64_t time_us) const {
+  std::vector<std::optional<double>> rewards;
   rewards.reserve(files_.size());
   for (const RewardFile& file : files_) {
-    rewards.push_back(file.RewardOf(decision_id));
+    rewards.push_back(file.RewardOf(decision_id, time_us));
   }
   return rewards;
 }
 
+int64_t GuardedRewards::judged_until_us() const {
+  int64_t until_us = std::numeric_limits<int64_t>::max();
+  for (const RewardFile& file : files_) {
+    until_us = std::min(until_us, file.judged_until_us());
+  }
+  return until_us;
+}
+
 void GuardedRewards::NoteInLog(absl::string_view decision_id,
-                               std::vector<uint64_t>* found) const {
+                               std::vector<OutcomeCoverage>* found) const {
   found->resize(files_.size());
   for (size_t i = 0; i < files_.size(); ++i) {
-    (*found)[i] += files_[i].Has(decision_id) ? 1 : 0;
+    (*found)[i].NoteInLog(files_[i], decision_id);
+  }
+}
+
+void GuardedRewards::NoteUsed(absl::string_view decision_id, int64_t time_us,
+                              std::vector<OutcomeCoverage>* found) const {
+  found->resize(files_.size());
+  for (size_t i = 0; i < files_.size(); ++i) {
+    (*found)[i].NoteUsed(files_[i], decision_id, time_us);
   }
 }
 
 absl::Status GuardedRewards::CheckFound(
-    const std::vector<uint64_t>& found) const {
+    const std::vector<OutcomeCoverage>& found) const {
   for (size_t i = 0; i < files_.size(); ++i) {
-    RETURN_IF_ERROR(files_[i].CheckMostFound(i < found.size() ? found[i] : 0));
+    RETURN_IF_ERROR(
+        (i < found.size() ? found[i] : OutcomeCoverage()).Check(files_[i]));
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Rewards of decisions, beside that of the log, which must not fall by much.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,16 +10,17 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "trainer/decision_files/named_files.h"
+#include "trainer/decision_files/outcome_coverage.h"
 #include "trainer/decision_files/reward_file.h"
 
 namespace sortition {
 
 class GuardedRewards {
  public:
-  // Reads the files of the options `rewards` (NAME=FILE) that `guardrails`
-  // (NAME:ALLOWED) name, with values in `ranges` (NAME:MIN:MAX) where these are
-  // given. InvalidArgument if either is malformed, or if a reward
-  // has no guardrail.
+  // Reads the files of the options `rewards` (NAME=FILE@TERMS) that
+  // `guardrails` (NAME:ALLOWED) name, with values in `ranges` (NAME:MIN:MAX)
+  // where these are given. InvalidArgument if either is malformed, or if a
+  // reward has no guardrail.
   static absl::StatusOr<GuardedRewards> Read(
       const google::protobuf::RepeatedPtrField<std::string>& rewards,
       const google::protobuf::RepeatedPtrField<std::string>& guardrails,
@@ -27,15 +29,24 @@ class GuardedRewards {
   const std::vector<NamedLimit>& limits() const { return limits_; }
   // The files, in the order of limits().
   const std::vector<RewardFile>& files() const { return files_; }
-  // Returns the rewards of a decision, in the order of limits().
-  std::vector<double> RewardsOf(absl::string_view decision_id) const;
+  // Returns the rewards of a decision of this time, in the order of limits();
+  // nothing where one is not judged (RewardFile::RewardOf).
+  std::vector<std::optional<double>> RewardsOf(absl::string_view decision_id,
+                                               int64_t time_us) const;
+  // Decisions later than this are not judged by one of the files. The largest
+  // time if there are none.
+  int64_t judged_until_us() const;
 
-  // Notes that a decision is in the log, whether it is used or not.
+  // Notes that a decision is in the log, whether it is used or not; `found` is
+  // by file.
   void NoteInLog(absl::string_view decision_id,
-                 std::vector<uint64_t>* found) const;
-  // FailedPrecondition for a file of other decisions
-  // (RewardFile::CheckMostFound), from what was noted of the whole log.
-  absl::Status CheckFound(const std::vector<uint64_t>& found) const;
+                 std::vector<OutcomeCoverage>* found) const;
+  // Notes that a decision is used.
+  void NoteUsed(absl::string_view decision_id, int64_t time_us,
+                std::vector<OutcomeCoverage>* found) const;
+  // FailedPrecondition for a file that does not fit the log
+  // (OutcomeCoverage::Check), from what was noted of the whole log.
+  absl::Status CheckFound(const std::vector<OutcomeCoverage>& found) const;
 
  private:
   std::vector<NamedLimit> limits_;

@@ -24,7 +24,15 @@ class JsonRows : public DecisionRows {
     const auto object = json_.Parse(line);
     if (!object.ok()) return Wrong(object.status().message());
     object_ = *object;
+    RETURN_IF_ERROR(CheckNotEnded());
     const JsonValue* const id = FindMember(*object_, "decision_id");
+    const JsonValue* const through = FindMember(*object_, "through");
+    if (id == nullptr && through != nullptr) {
+      const auto time = Text(*through, "through");
+      if (!time.ok()) return Wrong(time.status().message());
+      through_ = std::string(*time);
+      return Next();
+    }
     if (id == nullptr) return Wrong("decision_id is missing");
     const auto text = IdText(*id, "decision_id");
     if (!text.ok()) return Wrong(text.status().message());

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "io/text/parse_number.h"
 #include "trainer/decision_files/reward_file.h"
+#include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
 namespace {
@@ -38,6 +42,64 @@ absl::Status CheckNew(absl::string_view option, absl::string_view entry,
     }
   }
   return absl::OkStatus();
+}
+
+// Splits "PATH@TERM@TERM" where the terms begin. A path may have an '@'.
+std::vector<absl::string_view> SplitTerms(absl::string_view text) {
+  std::vector<absl::string_view> terms;
+  for (size_t at = text.rfind('@'); at != absl::string_view::npos;
+       at = text.rfind('@')) {
+    const absl::string_view term = text.substr(at + 1);
+    const bool is_term = term == "sparse" || absl::StartsWith(term, "from=") ||
+                         absl::StartsWith(term, "through=") ||
+                         absl::StartsWith(term, "horizon=");
+    if (!is_term) break;
+    terms.push_back(term);
+    text.remove_suffix(term.size() + 1);
+  }
+  terms.push_back(text);
+  std::reverse(terms.begin(), terms.end());
+  return terms;
+}
+
+absl::Status ReadTerm(absl::string_view term, OutcomePeriod* period) {
+  if (term == "sparse") {
+    period->is_sparse = true;
+  } else if (absl::ConsumePrefix(&term, "horizon=")) {
+    // Outcomes that are known at once have the horizon 0.
+    if (term != "0s") {
+      ASSIGN_OR_RETURN(period->horizon_us, ParseAge("horizon", term));
+    }
+  } else if (absl::ConsumePrefix(&term, "from=")) {
+    ASSIGN_OR_RETURN(period->from_us, ParseInstant("from", term));
+  } else if (absl::ConsumePrefix(&term, "through=")) {
+    ASSIGN_OR_RETURN(period->through_us, ParseInstant("through", term));
+  }
+  return absl::OkStatus();
+}
+
+// Reads what follows the '=' of an entry.
+absl::Status ReadFile(absl::string_view option, absl::string_view entry,
+                      absl::string_view text, NamedFile* file) {
+  const std::vector<absl::string_view> terms = SplitTerms(text);
+  file->path = std::string(terms[0]);
+  std::set<absl::string_view> seen;
+  for (size_t i = 1; i < terms.size(); ++i) {
+    const absl::string_view key = terms[i].substr(0, terms[i].find('='));
+    if (!seen.insert(key).second) {
+      return Wrong(option, entry, absl::StrCat("with one ", key));
+    }
+    const absl::Status status = ReadTerm(terms[i], &file->period);
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(option, " has '", entry, "': ", status.message()));
+    }
+  }
+  if (seen.contains("horizon")) return absl::OkStatus();
+  return Wrong(option, entry,
+               absl::StrCat("with the longest time between a decision and its "
+                            "outcome, as ",
+                            file->name, "=", file->path, "@horizon=7d"));
 }
 
 absl::Status CheckIsReward(absl::string_view option, absl::string_view entry,
@@ -79,8 +141,10 @@ absl::StatusOr<std::vector<NamedFile>> ParseNamedFiles(
       return Wrong(option, entry,
                    "NAME=FILE with a name of letters, digits, '_', '-', '.'");
     }
-    NamedFile file{entry.substr(0, place), entry.substr(place + 1)};
+    NamedFile file{.name = entry.substr(0, place)};
     RETURN_IF_ERROR(CheckNew(option, entry, file.name, files));
+    RETURN_IF_ERROR(ReadFile(
+        option, entry, absl::string_view(entry).substr(place + 1), &file));
     files.push_back(std::move(file));
   }
   return files;

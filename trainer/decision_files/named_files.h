@@ -1,5 +1,7 @@
 #pragma once
 // Options of the form NAME=FILE and NAME:NUMBER.
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,14 +15,30 @@ namespace sortition {
 std::vector<std::string> SplitEntries(
     const google::protobuf::RepeatedPtrField<std::string>& entries);
 
-struct NamedFile {
-  std::string name;
-  std::string path;
+// Which decisions a file has the outcomes of.
+struct OutcomePeriod {
+  // Longest time between a decision and its outcome.
+  int64_t horizon_us = 0;
+  // The file has the outcomes of decisions made from here on; unset: of all.
+  std::optional<int64_t> from_us = {};
+  // The file has all outcomes up to this time; unset: the file declares it.
+  std::optional<int64_t> through_us = {};
+  // Decisions without a row had the outcome 0, as in a list of complaints.
+  // False: every decision has a row.
+  bool is_sparse = false;
 };
 
-// Parses entries such as "clicks=clicks.csv". InvalidArgument, naming `option`
-// and the entry, where name or file are missing, a name is there twice, or it
-// is not made of letters, digits, '_', '-' and '.'.
+struct NamedFile {
+  std::string name;
+  std::string path = {};
+  OutcomePeriod period = {};
+};
+
+// Parses entries such as "clicks=clicks.csv@horizon=7d". Terms follow the file,
+// each after an '@': horizon=AGE (required), from=TIME, through=TIME, sparse.
+// InvalidArgument, naming `option` and the entry, where name, file or horizon
+// are missing, a term is unknown or is there twice, a name is there twice, or
+// it is not made of letters, digits, '_', '-' and '.'.
 absl::StatusOr<std::vector<NamedFile>> ParseNamedFiles(
     absl::string_view option,
     const google::protobuf::RepeatedPtrField<std::string>& entries);

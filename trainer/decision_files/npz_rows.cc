@@ -24,8 +24,16 @@ class NpzRows : public DecisionRows {
                        ": array 'decision_id' is missing, must have a "
                        "text for each row"));
     }
+    const NpyArray* const through = Find("through");
+    if (through != nullptr) {
+      if (!through->is_text() || through->rows() * through->columns() != 1) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path_, ": array 'through' must have one text"));
+      }
+      through_ = through->TextAt(0);
+    }
     for (const auto& [name, array] : file_.arrays()) {
-      if (array.rows() == ids_->rows()) continue;
+      if (&array == through || array.rows() == ids_->rows()) continue;
       return absl::InvalidArgumentError(
           absl::StrCat(path_, ": array '", name, "' has ", array.rows(),
                        " rows, must have ", ids_->rows(), ", as decision_id"));

@@ -3,19 +3,24 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "io/text/parse_number.h"
 #include "trainer/decision_files/decision_rows.h"
+#include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
 
 absl::StatusOr<RewardFile> RewardFile::Read(
-    const std::string& path, const std::optional<RewardBounds>& bounds) {
+    const std::string& path, const OutcomePeriod& period,
+    const std::optional<RewardBounds>& bounds) {
   const RewardBounds permitted =
       bounds.value_or(RewardBounds{-kMostReward, kMostReward});
   ASSIGN_OR_RETURN(const auto rows, DecisionRows::Open(path));
   RewardFile file;
   file.path_ = path;
+  file.period_ = period;
   file.is_range_given_ = bounds.has_value();
   if (bounds.has_value()) {
     file.min_ = bounds->min;
@@ -43,31 +48,58 @@ absl::StatusOr<RewardFile> RewardFile::Read(
     file.min_ = std::min(file.min_, *reward);
     file.max_ = std::max(file.max_, *reward);
   }
+  RETURN_IF_ERROR(file.SetThrough(rows->through()));
   return file;
 }
 
-double RewardFile::RewardOf(absl::string_view decision_id) const {
+absl::Status RewardFile::SetThrough(const std::string& declared) {
+  if (!declared.empty()) {
+    ASSIGN_OR_RETURN(const int64_t through_us,
+                     ParseInstant(absl::StrCat(path_, ": through"), declared));
+    period_.through_us =
+        std::min(through_us, period_.through_us.value_or(through_us));
+  }
+  if (!period_.through_us.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path_,
+        ": the file must declare up to when it has all outcomes, because a "
+        "decision without one is otherwise taken to have none: as its last "
+        "line, '# through=2026-11-20T00:00:00Z' (CSV) or {\"through\": "
+        "\"2026-11-20T00:00:00Z\"} (JSON lines), or after its name in the "
+        "option, as NAME=",
+        path_, "@through=2026-11-20T00:00:00Z"));
+  }
+  constexpr absl::Duration kClocksDiffer = absl::Hours(1);
+  if (absl::FromUnixMicros(*period_.through_us) > absl::Now() + kClocksDiffer) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, ": through is ", TimeText(*period_.through_us),
+                     ", must not be in the future: outcomes up to then are not "
+                     "known yet"));
+  }
+  return absl::OkStatus();
+}
+
+std::optional<double> RewardFile::Find(absl::string_view decision_id) const {
   const auto found = rewards_.find(HashBytes(decision_id));
-  return found == rewards_.end() ? 0 : found->second;
+  if (found == rewards_.end()) return std::nullopt;
+  return found->second;
 }
 
-absl::Status RewardFile::CheckFound(uint64_t found) const {
-  if (found > 0 || rewards_.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(path_, ": none of its ", rewards_.size(),
-                   " decisions is in the log, at least one must be"));
+std::optional<double> RewardFile::RewardOf(absl::string_view decision_id,
+                                           int64_t time_us) const {
+  if (!Covers(time_us)) return std::nullopt;
+  const std::optional<double> reward = Find(decision_id);
+  return reward || !period_.is_sparse ? reward : 0;
 }
 
-absl::Status RewardFile::CheckMostFound(uint64_t found) const {
-  if (2 * found >= rewards_.size()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      path_, ": ", found, " of its ", rewards_.size(),
-      " decisions are in the log, at least half must be: leave those of other "
-      "logs or times out"));
-}
-
-bool RewardFile::Has(absl::string_view decision_id) const {
-  return rewards_.contains(HashBytes(decision_id));
+std::string RewardFile::PeriodText() const {
+  return absl::StrCat(
+      "decisions ",
+      period_.from_us ? absl::StrCat("from ", TimeText(*period_.from_us), " ")
+                      : "",
+      "up to ", TimeText(judged_until_us()), " (outcomes through ",
+      TimeText(*period_.through_us), ", horizon ",
+      absl::FormatDuration(absl::Microseconds(period_.horizon_us)), ")");
 }
 
 }  // namespace sortition

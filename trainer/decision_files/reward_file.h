@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/hash.h"
+#include "trainer/decision_files/named_files.h"
 
 namespace sortition {
 
@@ -29,24 +30,38 @@ class RewardFile {
   // InvalidArgument, naming file and line, for a row without one of them, a
   // reward outside of `bounds`, or a decision that is there twice. Without
   // bounds the range is that of the file.
+  //
+  // Neither `period` nor the file may leave open up to when outcomes are
+  // complete: InvalidArgument if both do, or if that time is in the future. If
+  // both declare it, the earlier time holds.
   static absl::StatusOr<RewardFile> Read(
-      const std::string& path,
+      const std::string& path, const OutcomePeriod& period,
       const std::optional<RewardBounds>& bounds = std::nullopt);
 
-  // Returns 0 for a decision that the file lacks, as the sidecar does for one
-  // without feedback.
-  double RewardOf(absl::string_view decision_id) const;
-  bool Has(absl::string_view decision_id) const;
+  // Returns the reward of a row; nothing for a decision without one.
+  std::optional<double> Find(absl::string_view decision_id) const;
 
-  // FailedPrecondition if the file has decisions, and none of them was found in
-  // a log of which it had `found`: it is of other decisions.
-  absl::Status CheckFound(uint64_t found) const;
+  // Whether the outcome of a decision of this time must have arrived: it was
+  // made from the beginning of the file's period on, and at least the horizon
+  // before its end. This depends on nothing but the time, so that the decisions
+  // of the period are a fair sample.
+  bool Covers(int64_t time_us) const {
+    return time_us >= period_.from_us.value_or(time_us) &&
+           time_us <= judged_until_us();
+  }
+  // Returns the reward of a decision of this time. Nothing if the file does not
+  // cover it, or if it lacks a row in a file that is not sparse: it is then not
+  // judged, because its outcome is unknown.
+  std::optional<double> RewardOf(absl::string_view decision_id,
+                                 int64_t time_us) const;
 
-  // FailedPrecondition if less than half of the file's decisions are among all
-  // decisions of a log: it is of other decisions, and those of the log that it
-  // lacks are not without reward. Decisions that it lacks say nothing, as a
-  // file may have complaints only.
-  absl::Status CheckMostFound(uint64_t found) const;
+  const OutcomePeriod& period() const { return period_; }
+  // Decisions later than this are not judged.
+  int64_t judged_until_us() const {
+    return *period_.through_us - period_.horizon_us;
+  }
+  // Returns which decisions are judged, in words.
+  std::string PeriodText() const;
 
   size_t num_decisions() const { return rewards_.size(); }
   // The range of the rewards, 0 among them.
@@ -59,7 +74,11 @@ class RewardFile {
   const std::string& path() const { return path_; }
 
  private:
+  // Takes the end of the period that the file declares, if it does.
+  absl::Status SetThrough(const std::string& declared);
+
   std::string path_;
+  OutcomePeriod period_;
   absl::flat_hash_map<Hash128, double, Hash128Hasher> rewards_;
   double min_ = 0;
   double max_ = 0;

@@ -1,5 +1,7 @@
 #include "trainer/offpolicy/guardrails.h"
 
+#include <utility>
+
 #include "core/base/check.h"
 #include "core/counterfactual/evaluation/improvement.h"
 #include "core/counterfactual/evaluation/intervals.h"
@@ -34,6 +36,30 @@ Interval ChangeOf(const std::vector<double>& scaled, const WeightedTuples& test,
       .interval;
 }
 
+// The test tuples whose outcome is known.
+struct KnownOutcomes {
+  std::vector<double> scaled;  // Rewards, in [0, 1].
+  WeightedTuples tuples;
+};
+
+// Requires a reward with a range.
+KnownOutcomes KnownOutcomesOf(const GuardedReward& reward,
+                              const WeightedTuples& test) {
+  KnownOutcomes known;
+  std::vector<size_t> indexes;
+  for (size_t i = 0; i < test.size(); ++i) {
+    if (!reward.of_test[i].has_value()) continue;
+    indexes.push_back(i);
+    known.scaled.push_back((*reward.of_test[i] - reward.min) /
+                           (reward.max - reward.min));
+  }
+  known.tuples = test.At(indexes);
+  if (!known.tuples.log_drawn_weights.empty()) {
+    known.tuples.log_weights = std::move(known.tuples.log_drawn_weights);
+  }
+  return known;
+}
+
 }  // namespace
 
 std::vector<model::v1::Guardrail> JudgeGuardrails(
@@ -48,25 +74,23 @@ std::vector<model::v1::Guardrail> JudgeGuardrails(
     model::v1::Estimate* change = guardrail.mutable_change();
     change->set_confidence(confidence);
     const double range = reward.max - reward.min;
-    if (range > 0) {
-      std::vector<double> scaled;
-      scaled.reserve(reward.of_test.size());
-      for (const double value : reward.of_test) {
-        scaled.push_back((value - reward.min) / range);
-      }
+    const bool can_judge = range > 0 && reward.num_judged() >= kFewestTuples;
+    if (can_judge) {
+      const KnownOutcomes known = KnownOutcomesOf(reward, test);
       const Interval interval =
-          ChangeOf(scaled, test, largest_unit, confidence);
+          ChangeOf(known.scaled, known.tuples, largest_unit, confidence);
       change->set_value(range * interval.value);
       change->set_lower(range * interval.lower);
       change->set_upper(range * interval.upper);
     } else {
-      // How bad it can be has not been seen: rewards are in [-1e9, 1e9].
+      // Nothing is known of how bad it is, or can be: rewards are in
+      // [-1e9, 1e9].
       constexpr double kMostChange = 2e9;
       change->set_value(0);
       change->set_lower(-kMostChange);
       change->set_upper(kMostChange);
     }
-    guardrail.set_holds(change->lower() >= -reward.allowed);
+    guardrail.set_holds(can_judge && change->lower() >= -reward.allowed);
   }
   return guardrails;
 }

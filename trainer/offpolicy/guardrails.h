@@ -17,6 +17,10 @@ namespace sortition {
 // intersection-union test). The range of a reward is taken from its file if it
 // is not given; if all of the file is 0, no guardrail holds. A unit counts as
 // at most `largest_unit` decisions (UnitSample).
+//
+// Decisions whose outcome is not known (GuardedReward::of_test) are left out on
+// both sides. With fewer than two others the guardrail does not hold. Where
+// something else than the action was shown, the reward is 0 on both sides.
 std::vector<model::v1::Guardrail> JudgeGuardrails(
     const std::vector<GuardedReward>& rewards, const WeightedTuples& test,
     double largest_unit, double confidence);

@@ -33,6 +33,9 @@ void AddAbstained(const std::vector<AbstainedTuple>& abstained,
   for (const AbstainedTuple& tuple : abstained) {
     weighted->rewards.push_back(-tuple.loss);
     weighted->log_weights.push_back(kNever);
+    if (!weighted->log_drawn_weights.empty()) {
+      weighted->log_drawn_weights.push_back(kNever);
+    }
     weighted->log_propensities.push_back(tuple.log_propensity);
     weighted->log_uniform.push_back(kNever);
     weighted->units.push_back(tuple.unit);

@@ -135,14 +135,20 @@ absl::Status Judgement::Add(const LoggedDecision& decision) {
                      uniform_view_.log_probability);
   }
   JudgedRow row = RowOf(decision);
+  if (has_several_versions()) {
+    context_mix_.Add(row.logging_policy, decision.unit,
+                     decision.query.candidates);
+  }
   row.AddTo(&all_);
   slices_.Add(decision, row);
   for (size_t i = 0; i < reward_sums_.size(); ++i) {
     NamedRewards& rewards = parts_.rewards[i];
     const std::string& id = decision.decision->decision_id();
-    if (!rewards.file.Has(id)) ++rewards.missing;
-    row.reward =
-        rewards.Scaled(decision.action_shown ? rewards.file.RewardOf(id) : 0);
+    const int64_t time_us = decision.decision->time_us();
+    rewards.coverage.NoteUsed(rewards.file, id, time_us);
+    const std::optional<double> reward = rewards.file.RewardOf(id, time_us);
+    if (!reward.has_value()) continue;
+    row.reward = rewards.Scaled(decision.action_shown ? *reward : 0);
     row.AddTo(&reward_sums_[i]);
   }
   row.reward = decision.reward;

@@ -9,7 +9,9 @@
 #include "absl/status/statusor.h"
 #include "core/counterfactual/evaluation/policy_sums.h"
 #include "sortition/config/v1/ope.pb.h"
+#include "trainer/decision_files/outcome_coverage.h"
 #include "trainer/decision_files/reward_file.h"
+#include "trainer/ope/context_mix.h"
 #include "trainer/ope/exploration.h"
 #include "trainer/ope/log_summary.h"
 #include "trainer/ope/policies/categories.h"
@@ -35,7 +37,7 @@ struct JudgedPolicies {
 struct NamedRewards {
   std::string name;
   RewardFile file;
-  uint64_t missing = 0;  // Decisions that the file lacks.
+  OutcomeCoverage coverage = {};
 
   // Returns a reward in [0, 1], by its range; 0 if that is not known.
   double Scaled(double reward) const;
@@ -88,18 +90,30 @@ class Judgement {
   }
   // Whether several policies logged, few enough to tell them apart. Where some
   // decisions of a split are weighed against its mixture and orders that are
-  // cut are not, no stratum alone gives the value.
+  // cut are not, no stratum alone gives the value. Nor does it where versions
+  // have met different contexts.
   bool has_strata() const {
-    const size_t versions = parts_.summary.versions.size();
-    return !(has_cut_ && has_mixed_arms_) && versions > 1 &&
-           versions <= PolicySums::kNumStrata;
+    return !(has_cut_ && has_mixed_arms_) && has_several_versions() &&
+           !other_contexts().has_value();
   }
-  bool has_balanced() const { return has_balanced_ && decisions_ > 0; }
+  bool has_balanced() const {
+    return has_balanced_ && decisions_ > 0 && !other_contexts().has_value();
+  }
+  // The version whose contexts differ most from those of the others, if any do;
+  // unset where estimators would not mix versions.
+  std::optional<ContextMix::Difference> other_contexts() const {
+    if (!has_several_versions()) return std::nullopt;
+    return context_mix_.Find();
+  }
   bool has_marginal(size_t policy) const { return has_marginal_[policy]; }
 
  private:
   Judgement(const Parts& parts, Slices slices);
 
+  bool has_several_versions() const {
+    const size_t versions = parts_.summary.versions.size();
+    return versions > 1 && versions <= PolicySums::kNumStrata;
+  }
   // Fills in judged_[k] from views_[k].
   void Judge(const LoggedDecision& decision, size_t k);
   JudgedRow RowOf(const LoggedDecision& decision);
@@ -111,6 +125,7 @@ class Judgement {
   Slices slices_;
   WeightSample weights_;
   Exploration exploration_;
+  ContextMix context_mix_;
   uint64_t decisions_ = 0;
   uint64_t weighed_down_ = 0;
   std::vector<uint64_t> learned_after_;

@@ -75,6 +75,10 @@ void LogSummary::AddChoice(const LoggedDecision& logged) {
       break;
     case ArmUse::kBalanced:
       ++arms_balanced;
+      if (!decision.unit_id().empty()) ++arms_balanced_by_unit;
+      break;
+    case ArmUse::kUnitKeepsArm:
+      ++arms_kept_by_unit;
       break;
   }
   if (decision.has_interleaving()) ++interleaved;

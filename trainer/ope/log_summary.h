@@ -32,11 +32,15 @@ class LogSummary {
   uint64_t named = 0;  // Decisions that name their unit.
   uint64_t without_full_support = 0;
   uint64_t shown_otherwise = 0;
-  // Decisions of traffic splits: weighed against the mixture of all arms, by
-  // the propensity of their own, and by that for lack of a mixture.
+  // Decisions of traffic splits: weighed against the mixture of all arms, and
+  // of these those that name their units; by the propensity of their own, by
+  // that for lack of a mixture, and by that because their units keep their
+  // arms.
   uint64_t arms_balanced = 0;
+  uint64_t arms_balanced_by_unit = 0;
   uint64_t arms_apart = 0;
   uint64_t arms_without_mixture = 0;
+  uint64_t arms_kept_by_unit = 0;
   // Decisions that the caller's baseline had a part in, and those in which it
   // did what it always does.
   uint64_t with_baseline = 0;

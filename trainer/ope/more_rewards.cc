@@ -12,11 +12,18 @@ namespace {
 using config::v1::OpeEstimate;
 using config::v1::OpePolicy;
 
-// Returns nothing but the name if the range is not known.
+// Whether there is something to estimate from.
+bool CanEstimate(const NamedRewards& rewards) {
+  return rewards.file.is_range_known() &&
+         rewards.coverage.used() >= 2 + rewards.coverage.not_judged();
+}
+
+// Returns nothing but the name if the range is not known, or hardly a decision
+// is judged.
 OpeEstimate EstimateReward(const OpeReportTask& task, size_t i, size_t k) {
   const NamedRewards& rewards = task.rewards[i];
   OpeEstimate estimate;
-  if (rewards.file.is_range_known()) {
+  if (CanEstimate(rewards)) {
     const PolicySums& sums = task.judgement.rewards()[i];
     EstimateStyle style = task.style;
     style.reward_min = rewards.file.min();
@@ -37,7 +44,7 @@ std::optional<model::v1::Estimate> ChangeOf(const OpeReportTask& task,
                                             const NamedRewards& rewards,
                                             const OpeEstimate& estimate,
                                             size_t k) {
-  if (rewards.file.is_range_known()) return estimate.gain();
+  if (CanEstimate(rewards)) return estimate.gain();
   if (!task.judgement.weights().is_log(k) || task.style.against) {
     return std::nullopt;
   }

@@ -53,7 +53,8 @@ absl::StatusOr<std::vector<NamedRewards>> ReadRewards(
     for (const NamedRange& range : ranges) {
       if (range.name == file.name) bounds = RewardBounds{range.min, range.max};
     }
-    ASSIGN_OR_RETURN(RewardFile read, RewardFile::Read(file.path, bounds));
+    ASSIGN_OR_RETURN(RewardFile read,
+                     RewardFile::Read(file.path, file.period, bounds));
     rewards.push_back({.name = file.name, .file = std::move(read)});
   }
   return rewards;
@@ -130,12 +131,16 @@ class Run {
                                       .categories = categories_,
                                       .rewards = *rewards}));
     TupleCounts unused;
-    RETURN_IF_ERROR(log_->Scan([&](const LoggedDecision& decision)
-                                   -> absl::Status { return Judge(decision); },
-                               &unused));
+    RETURN_IF_ERROR(log_->Scan(
+        [&](const LoggedDecision& decision) { return Judge(decision); },
+        &unused,
+        [&](const log::v1::Decision& decision) {
+          for (NamedRewards& each : *rewards) {
+            each.coverage.NoteInLog(each.file, decision.decision_id());
+          }
+        }));
     for (const NamedRewards& each : *rewards) {
-      RETURN_IF_ERROR(
-          each.file.CheckFound(judgement_->decisions() - each.missing));
+      RETURN_IF_ERROR(each.coverage.Check(each.file));
     }
     return absl::OkStatus();
   }

@@ -1,5 +1,6 @@
 #include "trainer/ope/ope_findings.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -99,6 +100,16 @@ void AddBaseline(const LogSummary& summary,
 }
 
 void AddArms(const LogSummary& summary, std::vector<StoredFinding>* findings) {
+  if (const uint64_t by_unit = summary.arms_balanced_by_unit; by_unit > 0) {
+    findings->push_back(Make(
+        "arms_by_unit", StoredFinding::CAUTION,
+        absl::StrCat(CountText(by_unit), " of ", CountText(summary.decisions),
+                     " decisions name their unit and are weighed against the "
+                     "mixture of a split (arms = balanced). Estimates are "
+                     "wrong if units return more often with one version than "
+                     "with another. Take --arms=apart unless that is ruled "
+                     "out.")));
+  }
   if (summary.arms_without_mixture == 0) return;
   findings->push_back(Make(
       "arms_without_mixture", StoredFinding::CAUTION,
@@ -107,6 +118,27 @@ void AddArms(const LogSummary& summary, std::vector<StoredFinding>* findings) {
                    " decisions are of a split in which a version plays an "
                    "F-score game, whose mixture is not known: they are weighed "
                    "by the propensity of their own version (arms = apart).")));
+}
+
+void AddContexts(const OpeReportTask& task,
+                 std::vector<StoredFinding>* findings) {
+  const auto difference = task.judgement.other_contexts();
+  if (!difference.has_value()) return;
+  std::string version = "one version";
+  for (const auto& [number, decisions] : task.summary.versions) {
+    if (task.logging.IndexOf(number) == difference->version) {
+      version = absl::StrCat("version ", number);
+    }
+  }
+  findings->push_back(Make(
+      "other_contexts", StoredFinding::CAUTION,
+      absl::StrCat(
+          "The contexts that ", version,
+          " met are not those of the other versions: means of their features "
+          "differ by ",
+          absl::StrFormat("%.0f", std::min(difference->deviation, 999.0)),
+          " standard errors. The estimators balanced and weighted, which need "
+          "the same mix of contexts, are left out.")));
 }
 
 void AddInterleaved(const OpeReportTask& task,
@@ -177,6 +209,7 @@ std::vector<StoredFinding> LogFindings(const OpeReportTask& task) {
            task.judgement.decisions(), &findings);
   AddBaseline(task.summary, &findings);
   AddArms(task.summary, &findings);
+  AddContexts(task, &findings);
   AddInterleaved(task, &findings);
   if (task.rankings != nullptr) AddRanks(*task.rankings, &findings);
   AddSharedContexts(task.summary, &findings);
@@ -190,12 +223,15 @@ std::vector<StoredFinding> LogFindings(const OpeReportTask& task) {
         Make("overrides_by_version", StoredFinding::CAUTION, *warning));
   }
   for (const NamedRewards& rewards : task.rewards) {
-    if (rewards.missing == 0) continue;
+    const uint64_t not_judged = rewards.coverage.not_judged();
+    if (not_judged == 0) continue;
     findings.push_back(Make(
         "missing_rewards", StoredFinding::CAUTION,
-        absl::StrCat(rewards.file.path(), " lacks ", CountText(rewards.missing),
-                     " of ", CountText(task.judgement.decisions()),
-                     " decisions: their '", rewards.name, "' counts as 0.")));
+        absl::StrCat(rewards.file.path(), " does not judge ",
+                     CountText(not_judged), " of ",
+                     CountText(rewards.coverage.used()), " decisions, which '",
+                     rewards.name, "' leaves out: it judges ",
+                     rewards.file.PeriodText(), ".")));
   }
   return findings;
 }

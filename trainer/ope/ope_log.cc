@@ -139,10 +139,12 @@ absl::Status OpeLog::TakeTuple(const log::v1::BanditTuple& logged,
   return take(taken);
 }
 
-absl::Status OpeLog::Scan(const Take& take, TupleCounts* counts) {
+absl::Status OpeLog::Scan(const Take& take, TupleCounts* counts,
+                          const Note& note) {
   RETURN_IF_ERROR(ScanTuples(
       *log_,
       [&](const log::v1::BanditTuple& logged) {
+        note(logged.decision());
         return TakeTuple(logged, take, counts);
       },
       counts, &ends_));

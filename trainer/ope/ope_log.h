@@ -36,6 +36,7 @@ struct OpeShape {
 class OpeLog {
  public:
   using Take = std::function<absl::Status(const LoggedDecision&)>;
+  using Note = std::function<void(const log::v1::Decision&)>;
 
   // Errors as TupleLog::Open(), TupleSelection::Create(),
   // ArmPropensities::Create(). Orders are cut to `ranks`.
@@ -46,8 +47,11 @@ class OpeLog {
   // Gives each usable decision to `take`, in the order of writing, and counts
   // the others in `counts`. What is written after the first pass is not read.
   // Aborted if all must be read again, which happens only in the first pass
-  // (Thinning). Otherwise errors as ScanTuples(), CheckRewards().
-  absl::Status Scan(const Take& take, TupleCounts* counts);
+  // (Thinning). Otherwise errors as ScanTuples(), CheckRewards(). Every
+  // decision of the log is given to `note` before, whether it is usable or not.
+  absl::Status Scan(
+      const Take& take, TupleCounts* counts,
+      const Note& note = [](const log::v1::Decision&) {});
 
   // Of the first pass.
   ActionKind action_kind() const {

@@ -17,6 +17,7 @@
 #include "trainer/ope/ope_findings.h"
 #include "trainer/ope/ope_words.h"
 #include "trainer/ope/rankings/ranking_report.h"
+#include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
 namespace {
@@ -25,11 +26,6 @@ using config::v1::OpeEstimate;
 using config::v1::OpePolicy;
 using config::v1::OpeReport;
 using config::v1::OpeSlice;
-
-std::string TimeText(int64_t time_us) {
-  return absl::FormatTime(absl::RFC3339_sec, absl::FromUnixMicros(time_us),
-                          absl::UTCTimeZone());
-}
 
 class Reporter {
  public:
@@ -98,6 +94,15 @@ class Reporter {
     report_.set_arms_balanced(summary.arms_balanced);
     report_.set_arms_apart(summary.arms_apart);
     report_.set_arms_without_mixture(summary.arms_without_mixture);
+    report_.set_arms_kept_by_unit(summary.arms_kept_by_unit);
+    for (const NamedRewards& rewards : task_.rewards) {
+      auto* const coverage = report_.add_reward_coverage();
+      coverage->set_reward(rewards.name);
+      coverage->set_judged(rewards.coverage.used() -
+                           rewards.coverage.not_judged());
+      coverage->set_not_judged(rewards.coverage.not_judged());
+      coverage->set_period(rewards.file.PeriodText());
+    }
     report_.set_with_baseline(summary.with_baseline);
     report_.set_certain_baseline(summary.certain_baseline);
     report_.set_interleaved(summary.interleaved);

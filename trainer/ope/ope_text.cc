@@ -72,6 +72,17 @@ void AppendLog(const OpeReport& report, std::string* text) {
                     " of a traffic split, weighed by the version that "
                     "decided\n");
   }
+  if (report.arms_kept_by_unit() > 0) {
+    absl::StrAppend(text, "  ", CountText(report.arms_kept_by_unit()),
+                    " of a traffic split, weighed by the version that decided, "
+                    "because a unit keeps its version and may return more "
+                    "often with one than with another\n");
+  }
+  for (const auto& coverage : report.reward_coverage()) {
+    absl::StrAppend(text, "  ", CountText(coverage.judged()),
+                    " of which the outcome '", coverage.reward(),
+                    "' is judged: ", coverage.period(), "\n");
+  }
   if (report.with_baseline() > 0) {
     absl::StrAppend(text, "  ", CountText(report.with_baseline()),
                     " that the caller's baseline had a part in\n");
@@ -162,7 +173,8 @@ void AppendEstimates(const OpePolicy& policy, std::string* text) {
     absl::StrAppend(text, "  ", reward.estimator(), ": ",
                     reward.has_value()
                         ? ValueCell(reward)
-                        : "unknown, all rewards of its file are 0",
+                        : "unknown: all of its file is 0, or it judges fewer "
+                          "than 2 decisions",
                     " ", ValueInterval(reward));
     if (reward.has_gain()) {
       absl::StrAppend(text, ", change ", GainCell(reward), " ",

@@ -214,16 +214,20 @@ class LedgerState {
   config::v1::RolloutLedger counts_;
 };
 
-// Returns the reward of a decision and those of the guardrails, in their units.
+// Returns the reward of a decision and those of the guardrails, in their units;
+// kUnknownOutcome where one is censored or not judged.
 std::vector<double> OutcomesOf(const log::v1::BanditTuple& tuple,
                                const GuardedRewards& guarded,
                                const RolloutEvidence& evidence) {
   std::vector<double> outcomes = {CensoredReason(tuple).has_value()
                                       ? kUnknownOutcome
                                       : evidence.Cut(0, tuple.reward())};
-  for (const double reward :
-       guarded.RewardsOf(tuple.decision().decision_id())) {
-    outcomes.push_back(evidence.Cut(outcomes.size(), reward));
+  const log::v1::Decision& decision = tuple.decision();
+  for (const std::optional<double> reward :
+       guarded.RewardsOf(decision.decision_id(), decision.time_us())) {
+    outcomes.push_back(reward.has_value()
+                           ? evidence.Cut(outcomes.size(), *reward)
+                           : kUnknownOutcome);
   }
   return outcomes;
 }
@@ -231,6 +235,8 @@ std::vector<double> OutcomesOf(const log::v1::BanditTuple& tuple,
 struct LogReading {
   DecisionsInTime decisions;
   int64_t newest_us = 0;  // Of the model's decisions.
+  // By outcome: it is complete for decisions up to this time.
+  std::vector<int64_t> complete_until_us;
 };
 
 // Reads the decisions of the rollout from the tuples.
@@ -248,7 +254,7 @@ absl::StatusOr<LogReading> ReadDecisions(
                       .allow_incomplete = options.allow_incomplete(),
                       .written_since_us = OldestWritten(rollout, guarded)}));
   LogReading reading;
-  std::vector<uint64_t> found;
+  std::vector<OutcomeCoverage> found;
   TupleCounts counts;
   RETURN_IF_ERROR(ScanTuples(
       log,
@@ -260,12 +266,21 @@ absl::StatusOr<LogReading> ReadDecisions(
         reading.newest_us = std::max(reading.newest_us, decision.time_us());
         const auto placed = ArmDecisionOf(decision, rollout);
         if (!placed.has_value()) return absl::OkStatus();
+        // Outcomes of later decisions are not due yet.
+        if (decision.time_us() <= guarded.judged_until_us()) {
+          guarded.NoteUsed(decision.decision_id(), decision.time_us(), &found);
+        }
         reading.decisions.Add(*placed, UnitKey("", decision.decision_id()),
                               OutcomesOf(tuple, guarded, evidence));
         return absl::OkStatus();
       },
       &counts));
   RETURN_IF_ERROR(guarded.CheckFound(found));
+  reading.complete_until_us = {reading.newest_us};
+  for (const RewardFile& file : guarded.files()) {
+    reading.complete_until_us.push_back(
+        std::min(reading.newest_us, file.judged_until_us()));
+  }
   return reading;
 }
 
@@ -321,7 +336,8 @@ absl::StatusOr<RolloutReading> ReadRolloutLog(
         if (rounds.Add(decision, outcomes)) added.Add(rounds.rounds().back());
       });
   for (size_t i = 0; i < state.evidence().num_outcomes(); ++i) {
-    for (const RoundOutcome& outcome : rounds.CloseUntil(i, log.newest_us)) {
+    for (const RoundOutcome& outcome :
+         rounds.CloseUntil(i, log.complete_until_us[i])) {
       added.Add(outcome);
       state.TakeOutcome(outcome);
     }

@@ -3,9 +3,14 @@
 namespace sortition {
 
 void GuardedTuples::Note(const TuplePlace& place,
-                         absl::string_view decision_id) {
+                         const log::v1::Decision& decision, bool action_shown) {
   if (rewards_.limits().empty()) return;
-  noted_[place.subsample] = rewards_.RewardsOf(decision_id);
+  rewards_.NoteUsed(decision.decision_id(), decision.time_us(), &found_);
+  auto& noted = noted_[place.subsample];
+  noted = rewards_.RewardsOf(decision.decision_id(), decision.time_us());
+  for (std::optional<double>& reward : noted) {
+    if (reward.has_value() && !action_shown) reward = 0;
+  }
 }
 
 std::vector<GuardedReward> GuardedTuples::Start() const {
@@ -13,7 +18,11 @@ std::vector<GuardedReward> GuardedTuples::Start() const {
   for (size_t g = 0; g < rewards_.limits().size(); ++g) {
     const auto& [name, allowed] = rewards_.limits()[g];
     const RewardFile& file = rewards_.files()[g];
-    guarded.push_back({name, allowed, file.min(), file.max()});
+    guarded.push_back({.name = name,
+                       .allowed = allowed,
+                       .min = file.min(),
+                       .max = file.max(),
+                       .period = file.PeriodText()});
   }
   return guarded;
 }

@@ -1,13 +1,16 @@
 #pragma once
 // The guarded rewards of tuples, from the time these are read until each has
 // its part.
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "sortition/log/v1/log.pb.h"
 #include "trainer/decision_files/guarded_rewards.h"
 #include "trainer/tuples/tuple_parts.h"
 
@@ -21,8 +24,16 @@ struct GuardedReward {
   // file are 0, and nothing is known of the range.
   double min = 0;
   double max = 0;
-  // Of each of TupleData::test, then of abstained_test.
-  std::vector<double> of_test = {};
+  // Of each of TupleData::test, then of abstained_test; nothing where the
+  // outcome is not known (RewardFile::RewardOf).
+  std::vector<std::optional<double>> of_test = {};
+  std::string period = {};  // RewardFile::PeriodText
+
+  uint64_t num_judged() const {
+    return static_cast<uint64_t>(
+        std::count_if(of_test.begin(), of_test.end(),
+                      [](const auto& reward) { return reward.has_value(); }));
+  }
 };
 
 class GuardedTuples {
@@ -37,8 +48,11 @@ class GuardedTuples {
   // Errors as GuardedRewards::CheckFound().
   absl::Status CheckFound() const { return rewards_.CheckFound(found_); }
 
-  // Remembers the rewards of a decision that is used.
-  void Note(const TuplePlace& place, absl::string_view decision_id);
+  // Remembers the rewards of a decision that is used. A decision whose action
+  // was not shown has the reward 0 under every policy, the one that logged it
+  // among them: the outcome is that of something else.
+  void Note(const TuplePlace& place, const log::v1::Decision& decision,
+            bool action_shown);
   // Returns the guarded rewards, without those of tuples.
   std::vector<GuardedReward> Start() const;
   // Adds those of a tuple of the test part. Requires Note().
@@ -47,8 +61,8 @@ class GuardedTuples {
  private:
   const GuardedRewards& rewards_;
   // By the hash of the decision id; empty without guardrails.
-  absl::flat_hash_map<double, std::vector<double>> noted_;
-  std::vector<uint64_t> found_;  // By file, of the whole log.
+  absl::flat_hash_map<double, std::vector<std::optional<double>>> noted_;
+  std::vector<OutcomeCoverage> found_;  // By file, of the whole log.
 };
 
 }  // namespace sortition

@@ -143,6 +143,8 @@ std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
     return LeftOutReason::kBadAction;
   }
   result->action.resize(prefix.ranks);
+  result->action_shown = expectation.overrides == Overrides::kIntentToTreat ||
+                         !prefix.shown_otherwise;
   if (!expectation.can_abstain && !result->action.empty() &&
       result->action[0] == kAbstain) {
     return LeftOutReason::kAbstained;
@@ -155,8 +157,6 @@ std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
   const std::optional<double> loss =
       expectation.rewards.LossOf(logged.reward());
   if (!loss.has_value()) return LeftOutReason::kRewardOutside;
-  result->action_shown = expectation.overrides == Overrides::kIntentToTreat ||
-                         !prefix.shown_otherwise;
   // A caller who gives the propensity of its baseline answers for its support.
   result->full_support =
       !IsCertain(decision) &&

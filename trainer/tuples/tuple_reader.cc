@@ -128,7 +128,7 @@ class Reader {
       data_.censored_share.Add(logged);
     }
     if (reason == LeftOutReason::kAbstained) {
-      return HoldAbstained(logged);
+      return HoldAbstained(logged, tuple.action_shown);
     }
     if (reason.has_value()) {
       data_.LeaveOut(*reason, logged);
@@ -143,7 +143,7 @@ class Reader {
     tuple.unit = UnitKey(decision.unit_id(), decision.decision_id());
     const TuplePlace place = PlaceOf(decision);
     warmup_.Add(place.subsample, decision);
-    guarded_.Note(place, decision.decision_id());
+    guarded_.Note(place, decision, tuple.action_shown);
     HeldTuple held{std::move(tuple), place, nullptr};
     // Which tuples evaluate may be known at the end of the log only.
     if (outcomes_.are_needed() &&
@@ -318,7 +318,8 @@ class Reader {
     return place;
   }
 
-  absl::Status HoldAbstained(const log::v1::BanditTuple& logged) {
+  absl::Status HoldAbstained(const log::v1::BanditTuple& logged,
+                             bool action_shown) {
     const std::optional<double> loss =
         RewardRange::Of(options_).LossOf(logged.reward());
     if (!loss.has_value()) {
@@ -328,7 +329,7 @@ class Reader {
     data_.TakeReward(logged);
     const log::v1::Decision& decision = logged.decision();
     const TuplePlace place = PlaceOf(decision);
-    guarded_.Note(place, decision.decision_id());
+    guarded_.Note(place, decision, action_shown);
     return held_.Add(HeldAbstention{
         {.log_propensity = std::min(decision.log_propensity(), 0.0),
          .loss = *loss,

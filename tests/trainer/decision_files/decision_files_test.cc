@@ -1,6 +1,8 @@
+#include "absl/strings/str_cat.h"
 #include "tests/testing/child_process.h"
 #include "tests/trainer/decision_files/written_file.h"
 #include "trainer/decision_files/named_files.h"
+#include "trainer/decision_files/outcome_coverage.h"
 #include "trainer/decision_files/probability_file.h"
 #include "trainer/decision_files/reward_file.h"
 
@@ -8,6 +10,12 @@ namespace sortition {
 namespace {
 
 using testing::SizeIs;
+
+constexpr int64_t kDayUs = int64_t{86'400'000'000};
+// 2023-11-01 and days after it.
+constexpr int64_t Day(int days) { return 1698796800000000 + days * kDayUs; }
+// Judges all decisions up to Day(20).
+const OutcomePeriod kEver{.through_us = Day(20)};
 
 google::protobuf::RepeatedPtrField<std::string> Entries(
     std::initializer_list<std::string> entries) {
@@ -17,12 +25,43 @@ google::protobuf::RepeatedPtrField<std::string> Entries(
 TEST(NamedFilesTest, TheFileMayHaveAnyName) {
   ASSERT_OK_AND_ASSIGN(
       const auto files,
-      ParseNamedFiles("rewards", Entries({"sales=a=b:c.csv", "x=-, y=z"})));
+      ParseNamedFiles("rewards", Entries({"sales=a@b=c:d.csv@horizon=7d",
+                                          "x=-@horizon=0s, y=z@horizon=1h"})));
   ASSERT_THAT(files, SizeIs(3));
   EXPECT_EQ(files[2].name, "y");
   EXPECT_EQ(files[0].name, "sales");
-  EXPECT_EQ(files[0].path, "a=b:c.csv");
+  EXPECT_EQ(files[0].path, "a@b=c:d.csv");
   EXPECT_EQ(files[1].path, "-");
+}
+
+TEST(NamedFilesTest, TermsSayWhichOutcomesTheFileHas) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto files,
+      ParseNamedFiles(
+          "rewards",
+          Entries({"a=a.csv@horizon=2d@sparse@from=2023-11-02"
+                   "@through=2023-11-11T12:00:00+12:00,b=b.csv@horizon=0s"})));
+  EXPECT_EQ(files[0].path, "a.csv");
+  EXPECT_EQ(files[0].period.horizon_us, 2 * kDayUs);
+  EXPECT_EQ(files[0].period.from_us, Day(1));
+  EXPECT_EQ(files[0].period.through_us, Day(10));
+  EXPECT_TRUE(files[0].period.is_sparse);
+  EXPECT_EQ(files[1].period.horizon_us, 0);
+  EXPECT_EQ(files[1].period.through_us, std::nullopt);
+  EXPECT_FALSE(files[1].period.is_sparse);
+  EXPECT_THAT(
+      ParseNamedFiles("rewards", Entries({"a=a.csv@sparse"})),
+      IsInvalidArgument("rewards has 'a=a.csv@sparse', must be with the "
+                        "longest time between a decision and its "
+                        "outcome, as a=a.csv@horizon=7d"));
+  EXPECT_THAT(
+      ParseNamedFiles("rewards", Entries({"a=a.csv@horizon=1d@horizon=2d"})),
+      IsInvalidArgument("with one horizon"));
+  EXPECT_THAT(ParseNamedFiles("rewards", Entries({"a=a.csv@horizon=soon"})),
+              IsInvalidArgument("horizon is 'soon', must be a number of s"));
+  EXPECT_THAT(
+      ParseNamedFiles("rewards", Entries({"a=a.csv@horizon=1d@through=7d"})),
+      IsInvalidArgument("through is '7d', must be RFC 3339"));
 }
 
 TEST(NamedFilesTest, RefusesEntriesWithoutNameOrFile) {
@@ -31,12 +70,14 @@ TEST(NamedFilesTest, RefusesEntriesWithoutNameOrFile) {
         ParseNamedFiles("rewards", Entries({entry})),
         IsInvalidArgument("rewards has '" + entry + "', must be NAME=FILE"));
   }
-  EXPECT_THAT(ParseNamedFiles("rewards", Entries({"a=1", "a=2"})),
-              IsInvalidArgument("must be the only one of its name"));
+  EXPECT_THAT(
+      ParseNamedFiles("rewards", Entries({"a=1@horizon=1d", "a=2@horizon=1d"})),
+      IsInvalidArgument("must be the only one of its name"));
 }
 
 TEST(NamedFilesTest, LimitsAreOfKnownRewards) {
-  const std::vector<NamedFile> rewards = {{"complaints", "c.csv"}};
+  const std::vector<NamedFile> rewards = {
+      {.name = "complaints", .path = "c.csv"}};
   ASSERT_OK_AND_ASSIGN(
       const auto limits,
       ParseLimits("guardrails", Entries({"complaints:0.01"}), rewards));
@@ -108,9 +149,9 @@ TEST_F(NpzTest, ReadsIdsAndRows) {
   ASSERT_OK_AND_ASSIGN(const auto file, ProbabilityFile::Read(paths[0]));
   EXPECT_THAT(file.Find("a")->values, ElementsAre(0.25, 0.75));
   EXPECT_THAT(file.Find("b\u00e9\u20ac")->values, ElementsAre(1, 0));
-  ASSERT_OK_AND_ASSIGN(const auto rewards, RewardFile::Read(paths[1]));
-  EXPECT_EQ(rewards.RewardOf("a"), 1);
-  EXPECT_EQ(rewards.RewardOf("bc"), -2);
+  ASSERT_OK_AND_ASSIGN(const auto rewards, RewardFile::Read(paths[1], kEver));
+  EXPECT_EQ(rewards.RewardOf("a", 0), 1);
+  EXPECT_EQ(rewards.RewardOf("bc", 0), -2);
   ASSERT_OK_AND_ASSIGN(const auto scores, ProbabilityFile::Read(paths[2]));
   EXPECT_THAT(scores.Find("a")->values, ElementsAre(0.5, -3));
 }
@@ -140,7 +181,7 @@ TEST_F(NpzTest, NamesWhatIsWrong) {
   for (const auto& bad : kCases) arrays.push_back(bad.arrays);
   const auto paths = Save(arrays);
   for (size_t i = 0; i < paths.size(); ++i) {
-    EXPECT_THAT(RewardFile::Read(paths[i]),
+    EXPECT_THAT(RewardFile::Read(paths[i], kEver),
                 IsInvalidArgument(kCases[i].message))
         << arrays[i];
   }
@@ -237,12 +278,11 @@ TEST(RewardFileTest, ReadsTheSameFromBothFormats) {
         ",\"b, c\",-0.5\r\n"}) {
     const WrittenFile file(text);
     ASSERT_OK_AND_ASSIGN(const RewardFile rewards,
-                         RewardFile::Read(file.path()));
+                         RewardFile::Read(file.path(), kEver));
     EXPECT_EQ(rewards.num_decisions(), 2u);
-    EXPECT_EQ(rewards.RewardOf("a"), 2);
-    EXPECT_EQ(rewards.RewardOf("b, c"), -0.5);
-    EXPECT_FALSE(rewards.Has("d"));
-    EXPECT_EQ(rewards.RewardOf("d"), 0);
+    EXPECT_EQ(rewards.RewardOf("a", 0), 2);
+    EXPECT_EQ(rewards.RewardOf("b, c", 0), -0.5);
+    EXPECT_EQ(rewards.RewardOf("d", 0), std::nullopt);
     EXPECT_EQ(rewards.min(), -0.5);
     EXPECT_EQ(rewards.max(), 2);
   }
@@ -250,42 +290,168 @@ TEST(RewardFileTest, ReadsTheSameFromBothFormats) {
 
 TEST(RewardFileTest, TheRangeIncludesZero) {
   const WrittenFile file("decision_id,reward\na,0.5\nb,0.75\n");
-  ASSERT_OK_AND_ASSIGN(const RewardFile rewards, RewardFile::Read(file.path()));
+  ASSERT_OK_AND_ASSIGN(const RewardFile rewards,
+                       RewardFile::Read(file.path(), kEver));
   EXPECT_EQ(rewards.min(), 0);
   EXPECT_EQ(rewards.max(), 0.75);
 }
 
 TEST(RewardFileTest, ARangeThatIsGivenIsTheRange) {
   const WrittenFile file("decision_id,reward\na,0\nb,-0.5\n");
-  ASSERT_OK_AND_ASSIGN(const RewardFile seen, RewardFile::Read(file.path()));
+  ASSERT_OK_AND_ASSIGN(const RewardFile seen,
+                       RewardFile::Read(file.path(), kEver));
   EXPECT_FALSE(seen.is_range_given());
   EXPECT_EQ(seen.min(), -0.5);
-  ASSERT_OK_AND_ASSIGN(const RewardFile given,
-                       RewardFile::Read(file.path(), RewardBounds{-2, 1}));
+  ASSERT_OK_AND_ASSIGN(
+      const RewardFile given,
+      RewardFile::Read(file.path(), kEver, RewardBounds{-2, 1}));
   EXPECT_TRUE(given.is_range_given());
   EXPECT_EQ(given.min(), -2);
   EXPECT_EQ(given.max(), 1);
-  EXPECT_THAT(RewardFile::Read(file.path(), RewardBounds{-0.25, 1}),
+  EXPECT_THAT(RewardFile::Read(file.path(), kEver, RewardBounds{-0.25, 1}),
               IsInvalidArgument(":3: reward is -0.5, must be in [-0.25, 1]"));
 }
 
 TEST(RewardFileTest, RewardsThatAreAllZeroHaveNoRange) {
   const WrittenFile file("decision_id,reward\na,0\nb,0\n");
-  ASSERT_OK_AND_ASSIGN(const RewardFile rewards, RewardFile::Read(file.path()));
+  ASSERT_OK_AND_ASSIGN(const RewardFile rewards,
+                       RewardFile::Read(file.path(), kEver));
   EXPECT_FALSE(rewards.is_range_known());
 }
 
-TEST(RewardFileTest, AFileOfOtherDecisionsIsAnError) {
-  const WrittenFile file("decision_id,reward\na,0\nb,-1\n");
-  ASSERT_OK_AND_ASSIGN(const RewardFile rewards, RewardFile::Read(file.path()));
-  EXPECT_OK(rewards.CheckFound(1));
-  EXPECT_THAT(rewards.CheckFound(0),
+// A file that ends with its declaration is complete up to then; one that was
+// cut off has none.
+TEST(RewardFileTest, TheLastLineDeclaresTheEnd) {
+  const OutcomePeriod open{.horizon_us = 2 * kDayUs};
+  const std::string csv = "decision_id,reward\na,-1\n";
+  const std::string json = "{\"decision_id\": \"a\", \"reward\": -1}\n";
+  for (const std::string& text :
+       {csv + "# through=2023-11-11\n",
+        json + "{\"through\": \"2023-11-11T00:00:00Z\"}\n"}) {
+    const WrittenFile file(text);
+    ASSERT_OK_AND_ASSIGN(const RewardFile rewards,
+                         RewardFile::Read(file.path(), open));
+    EXPECT_EQ(rewards.judged_until_us(), Day(8));
+    EXPECT_EQ(rewards.PeriodText(),
+              "decisions up to 2023-11-09T00:00:00+00:00 (outcomes through "
+              "2023-11-11T00:00:00+00:00, horizon 48h)");
+    // The earlier of two declarations holds.
+    ASSERT_OK_AND_ASSIGN(const RewardFile earlier,
+                         RewardFile::Read(file.path(), {.through_us = Day(3)}));
+    EXPECT_EQ(earlier.judged_until_us(), Day(3));
+  }
+  for (const std::string& text : {csv, json}) {
+    const WrittenFile file(text);
+    EXPECT_THAT(
+        RewardFile::Read(file.path(), open),
+        IsInvalidArgument(file.path() + ": the file must declare up to when"));
+  }
+  const WrittenFile middle("decision_id,reward\n# through=2023-11-11\na,-1\n");
+  EXPECT_THAT(RewardFile::Read(middle.path(), open),
+              IsInvalidArgument(":3: a row follows the declaration"));
+  const WrittenFile wrong(csv + "# through=Friday\n");
+  EXPECT_THAT(RewardFile::Read(wrong.path(), open),
+              IsInvalidArgument(": through is 'Friday', must be RFC 3339"));
+  const WrittenFile future(csv + "# through=2900-01-01\n");
+  EXPECT_THAT(RewardFile::Read(future.path(), open),
+              IsInvalidArgument("must not be in the future"));
+}
+
+TEST(RewardFileTest, OnlyWhatTheFileCoversIsJudged) {
+  const WrittenFile file("decision_id,reward\na,-1\n");
+  OutcomePeriod period{
+      .horizon_us = 2 * kDayUs, .from_us = Day(5), .through_us = Day(10)};
+  ASSERT_OK_AND_ASSIGN(const RewardFile dense,
+                       RewardFile::Read(file.path(), period));
+  period.is_sparse = true;
+  ASSERT_OK_AND_ASSIGN(const RewardFile sparse,
+                       RewardFile::Read(file.path(), period));
+  for (const RewardFile* each : {&dense, &sparse}) {
+    EXPECT_EQ(each->RewardOf("a", Day(5)), -1);
+    EXPECT_EQ(each->RewardOf("a", Day(8)), -1);
+    // That the outcome is known already makes no difference.
+    EXPECT_EQ(each->RewardOf("a", Day(8) + 1), std::nullopt);
+    EXPECT_EQ(each->RewardOf("a", Day(5) - 1), std::nullopt);
+  }
+  EXPECT_EQ(sparse.RewardOf("b", Day(6)), 0);
+  EXPECT_EQ(dense.RewardOf("b", Day(6)), std::nullopt);
+}
+
+// How files and logs fit together.
+class CoverageTest : public testing::Test {
+ protected:
+  RewardFile FileOf(const std::vector<int>& rows, OutcomePeriod period) {
+    std::string text = "decision_id,reward\n";
+    for (const int row : rows) absl::StrAppend(&text, "d", row, ",-1\n");
+    EXPECT_OK(WriteFile(dir_ / "file", text));
+    const auto file = RewardFile::Read(dir_ / "file", period);
+    EXPECT_OK(file);
+    return *file;
+  }
+  // A log of decisions d0, d1, … every ten minutes from Day(0) on.
+  static absl::Status Check(const RewardFile& file, int decisions) {
+    OutcomeCoverage coverage;
+    for (int i = 0; i < decisions; ++i) {
+      const std::string id = absl::StrCat("d", i);
+      coverage.NoteInLog(file, id);
+      coverage.NoteUsed(file, id, Day(0) + i * (kDayUs / 144));
+    }
+    return coverage.Check(file);
+  }
+  static std::vector<int> Every(int step, int begin, int end) {
+    std::vector<int> rows;
+    for (int i = begin; i < end; i += step) rows.push_back(i);
+    return rows;
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(CoverageTest, AFileOfOtherDecisionsIsAnError) {
+  OutcomePeriod period = kEver;
+  period.is_sparse = true;
+  const RewardFile file = FileOf({0, 1, 1000, 1001, 1002}, period);
+  EXPECT_THAT(Check(file, 100),
               IsFailedPrecondition(file.path() +
-                                   ": none of its 2 decisions is in the"));
+                                   ": 2 of its 5 decisions are in the log"));
+  EXPECT_OK(Check(FileOf({0, 1, 1000, 1001}, period), 100));
   // There were no complaints at all.
-  const WrittenFile empty("decision_id,reward\n");
-  ASSERT_OK_AND_ASSIGN(const RewardFile none, RewardFile::Read(empty.path()));
-  EXPECT_OK(none.CheckFound(0));
+  EXPECT_OK(Check(FileOf({}, period), 100));
+}
+
+TEST_F(CoverageTest, AFileWithRowsForAllDecisionsMustHaveThem) {
+  EXPECT_OK(Check(FileOf(Every(1, 0, 990), kEver), 1000));
+  EXPECT_THAT(Check(FileOf(Every(1, 0, 989), kEver), 1000),
+              IsFailedPrecondition("11 of the 1000 decisions that it covers "
+                                   "have no row, at most 1 % may"));
+  // Those beyond its end need none.
+  const int day_of_500 = 3;
+  EXPECT_OK(
+      Check(FileOf(Every(1, 0, 500), {.through_us = Day(day_of_500)}), 1000));
+  EXPECT_THAT(Check(FileOf(Every(1, 0, 500), {.through_us = Day(-1)}), 1000),
+              IsFailedPrecondition("none of the 1000 decisions"));
+}
+
+// Complaints of one decision in ten, of the first 15 % of a log whose end the
+// file claims to have.
+TEST_F(CoverageTest, AGapOfASparseFileIsFound) {
+  OutcomePeriod period = kEver;
+  period.is_sparse = true;
+  EXPECT_OK(Check(FileOf(Every(10, 0, 1000), period), 1000));
+  EXPECT_THAT(Check(FileOf(Every(10, 0, 150), period), 1000),
+              IsFailedPrecondition("no decision between 2023-11-01T23:30"));
+  // In the middle, and at the beginning.
+  std::vector<int> rows = Every(10, 0, 300);
+  for (const int row : Every(10, 700, 1000)) rows.push_back(row);
+  EXPECT_THAT(Check(FileOf(rows, period), 1000),
+              IsFailedPrecondition("outcomes seem to be missing"));
+  EXPECT_THAT(Check(FileOf(Every(10, 500, 1000), period), 1000),
+              IsFailedPrecondition("outcomes seem to be missing"));
+  // Two complaints may both be early, and a burst of them is one.
+  EXPECT_OK(Check(FileOf({3, 40}, period), 1000));
+  // The file may leave out what it does not cover.
+  period.through_us = Day(1);
+  EXPECT_OK(Check(FileOf(Every(10, 0, 150), period), 1000));
 }
 
 TEST(RewardFileTest, NamesWhatIsWrong) {
@@ -318,11 +484,11 @@ TEST(RewardFileTest, NamesWhatIsWrong) {
   };
   for (const auto& bad : kCases) {
     const WrittenFile file(bad.text);
-    EXPECT_THAT(RewardFile::Read(file.path()),
+    EXPECT_THAT(RewardFile::Read(file.path(), kEver),
                 IsInvalidArgument(file.path() + bad.message))
         << bad.text;
   }
-  EXPECT_THAT(RewardFile::Read("/nowhere/rewards.csv"),
+  EXPECT_THAT(RewardFile::Read("/nowhere/rewards.csv", kEver),
               IsNotFound("/nowhere/rewards.csv"));
 }
 

@@ -167,11 +167,18 @@ TEST_F(EvaluateTest, WhatIsWrongWithTrainingOnlyIsNoReservation) {
 
 class GuardrailsTest : public TrainFixture {
  protected:
+  static constexpr size_t kTuples = 6000;  // One an hour, from 1970 on.
+  static constexpr int64_t kHourUs = int64_t{3'600'000'000};
+
   // Complaints, as -1, come by chance with this probability, or by the third
   // feature of what was chosen, which the logging policy does not care for and
   // a better one seeks.
   void PrepareComplaints(double by_chance, bool by_feature) {
-    const std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, 6000);
+    std::vector<log::v1::BanditTuple> tuples = MakeTuples({}, kTuples);
+    for (size_t i = 0; i < tuples.size(); ++i) {
+      tuples[i].mutable_decision()->set_time_us(static_cast<int64_t>(i) *
+                                                kHourUs);
+    }
     Prepare(tuples, LoggingModel({}));
     std::ofstream file(dir_ / "complaints.jsonl");
     for (const auto& tuple : tuples) {
@@ -190,7 +197,23 @@ class GuardrailsTest : public TrainFixture {
     }
     file.close();
     options_.set_dry_run(true);
-    options_.add_rewards("complaints=" + (dir_ / "complaints.jsonl"));
+    SetTerms("@horizon=0s@sparse@through=2023-01-01");
+  }
+  void SetTerms(const std::string& terms) {
+    options_.clear_rewards();
+    options_.add_rewards("complaints=" + (dir_ / "complaints.jsonl") + terms);
+  }
+  // Leaves the first lines of the file, as if it had been exported early.
+  void CutFile(double share) {
+    std::vector<std::string> lines;
+    {
+      std::ifstream file(dir_ / "complaints.jsonl");
+      for (std::string line; std::getline(file, line);) lines.push_back(line);
+    }
+    lines.resize(
+        static_cast<size_t>(share * static_cast<double>(lines.size())));
+    std::ofstream file(dir_ / "complaints.jsonl");
+    for (const std::string& line : lines) file << line << "\n";
   }
 };
 
@@ -226,6 +249,42 @@ TEST_F(GuardrailsTest, WhatFallsStopsAVersionThatIsBetter) {
   options_.add_guardrails("complaints:1");
   ASSERT_OK_AND_ASSIGN(const auto allowed, Train(options_));
   EXPECT_TRUE(allowed.gate_passed()) << FormatReport(allowed);
+}
+
+// Complaints of the first 15 % of the log only: a file that ends there must not
+// say that the others had none.
+TEST_F(GuardrailsTest, OutcomesThatHaveNotArrivedAreNotGoodOnes) {
+  PrepareComplaints(0, true);
+  options_.add_guardrails("complaints:0.05");
+  CutFile(0.15);
+  // Unless the file declares that it has all outcomes, it is refused by name.
+  SetTerms("@horizon=1d@sparse");
+  EXPECT_THAT(Train(options_),
+              IsInvalidArgument("complaints.jsonl: the file must declare up to "
+                                "when it has all outcomes"));
+  SetTerms("@sparse");
+  EXPECT_THAT(Train(options_),
+              IsInvalidArgument("must be with the longest time between"));
+  // It declares so falsely.
+  SetTerms("@horizon=1d@sparse@through=2023-01-01");
+  EXPECT_THAT(Train(options_),
+              IsFailedPrecondition("complaints.jsonl: no decision between"));
+  SetTerms("@horizon=1d@through=2023-01-01");
+  EXPECT_THAT(Train(options_), IsFailedPrecondition("have no row"));
+  // It ends after 900 hours, and what is a day younger is judged.
+  SetTerms("@horizon=1d@sparse@through=1970-02-07T12:00:00Z");
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  const auto& guardrail = report.evaluation().guardrails(0);
+  const auto& coverage = report.reward_coverage(0);
+  const auto judged = static_cast<double>(coverage.judged());
+  const auto all = judged + static_cast<double>(coverage.not_judged());
+  EXPECT_EQ(all, report.evaluation().test_tuples());
+  EXPECT_NEAR(judged / all, 876.0 / kTuples, 0.03);
+  EXPECT_LT(guardrail.change().value(), -0.05);
+  EXPECT_FALSE(guardrail.holds());
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_THAT(FormatReport(report), HasSubstr("its file judges decisions up to "
+                                              "1970-02-06T12:00:00+00:00"));
 }
 
 // As if the complaints had been counted elsewhere: nobody complained of what is

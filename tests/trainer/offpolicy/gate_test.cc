@@ -207,6 +207,23 @@ TEST_F(GateTest, ValidationIsAskedBeforeTheTestPart) {
   EXPECT_TRUE(forced.evaluation().has_improvement());
 }
 
+// Without its probabilities nothing says that what serves is not better.
+TEST_F(GateTest, AVersionThatCannotBeComparedIsNotReplaced) {
+  SyntheticLog log{.action_kind = ActionKind::kRank, .version = 0};
+  WriteSegment(dir_.Sub("tuples"), 0, MakeTuples(log, 3000));
+  log.sorted.emplace();
+  ASSERT_OK(store_.Publish(LoggingModel(log), nullptr, {}));
+  options_.set_baseline("log");
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_GT(report.evaluation().improvement().lower(), 0);
+  EXPECT_FALSE(report.has_improvement_over_newest());
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_THAT(report.evaluation().verdict(),
+              HasTexts("Not published: it is better than the policy that "
+                       "logged, but cannot be compared with version 1, which "
+                       "it would replace: its kind of policy is not one"));
+}
+
 // What other systems log is never of the newest version.
 TEST_F(GateTest, ALogOfAnotherSystemIsTrainedOnAgain) {
   SyntheticLog log{.version = 0};

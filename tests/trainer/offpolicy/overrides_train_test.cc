@@ -4,7 +4,9 @@
 #include "core/counterfactual/evaluation/improvement.h"
 #include "core/counterfactual/moments.h"
 #include "core/learners/counterfactual/linear_weights.h"
+#include "io/files.h"
 #include "tests/trainer/offpolicy/train_fixture.h"
+#include "trainer/offpolicy/guardrails.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
 #include "trainer/tuples/tuple_reader.h"
@@ -100,6 +102,29 @@ TEST_F(OverridesTrainTest, AnUnchangedPolicyEarnsTheSame) {
   // The upper end takes the rewards that were lost for 1.
   EXPECT_LT(less.lower, less.value);
   EXPECT_GT(less.upper, 0);
+}
+
+// Complaints about what the rule showed are the log's no more than those of a
+// policy that decides the same.
+TEST_F(OverridesTrainTest, AsShownAnUnchangedPolicyKeepsItsGuardrails) {
+  PrepareOverridden(2000, 0.3);
+  std::string rows = "decision_id,reward\n";
+  for (int i = 0; i < 2000; ++i) absl::StrAppend(&rows, "d", i, ",-1\n");
+  ASSERT_OK(WriteFile(dir_ / "complaints.csv", rows));
+  options_.add_rewards("complaints=" + (dir_ / "complaints.csv") +
+                       "@horizon=0s@through=2023-01-01");
+  options_.add_guardrails("complaints:0.5");
+  options_.set_overrides("as_shown");
+  ASSERT_OK_AND_ASSIGN(const TupleData data, ReadTuples(options_, {}));
+  const LinearFamily family{.num_features = data.num_features,
+                            .can_abstain = true,
+                            .uniform_mixture = 0.1};
+  const WeightedTuples test =
+      *WeighLinear(family, *ParametersOf(family, LoggingModel({})), data.test);
+  ASSERT_GT(test.shown_otherwise, 0u);
+  const auto guardrails = JudgeGuardrails(data.guarded, test, 1, 0.95);
+  ASSERT_THAT(guardrails, testing::SizeIs(1));
+  EXPECT_NEAR(guardrails[0].change().value(), 0, 1e-9);
 }
 
 TEST_F(OverridesTrainTest, ABetterPolicyPasses) {

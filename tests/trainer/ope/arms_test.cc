@@ -94,6 +94,39 @@ TEST_F(ArmsTest, TheSameUnitsAreWeighedByTheirOwnArms) {
   EXPECT_THAT(Ope(options_), IsInvalidArgument("units = same"));
 }
 
+// Units keep their arms, and those of version 1 return more often. Both actions
+// earn the same on average, so every policy gains exactly 0 over the log.
+// Against the nominal mixture, the share of version 1 looks like a gain.
+TEST_F(ArmsTest, AUnitThatReturnsMoreOftenWithOneVersionBiasesNothing) {
+  RandomSequence random(SeedKey(41));
+  std::vector<log::v1::BanditTuple> tuples;
+  for (int unit = 0; unit < 3000; ++unit) {
+    const uint64_t version = random.Uniform() < 0.25 ? 1 : 2;
+    const double returns = version == 1 ? 0.9 : 0.5;
+    do {
+      const int32_t action =
+          random.Uniform() < (version == 1 ? 0.9 : 0.2) ? 0 : 1;
+      tuples.push_back(OfArm(version, absl::StrCat("d", tuples.size()), action,
+                             random.Uniform() < 0.9 ? 1 : 0));
+      tuples.back().mutable_decision()->set_unit_id(absl::StrCat("u", unit));
+    } while (random.Uniform() < returns);
+  }
+  WriteLog(tuples);
+  const auto judge = [&](const std::string& arms) {
+    options_.set_arms(arms);
+    const OpeReport report = Judge();
+    EXPECT_EQ(FindingOf(report, "arms_by_unit") != nullptr, arms == "balanced");
+    EXPECT_EQ(report.arms_kept_by_unit(), arms == "auto" ? tuples.size() : 0);
+    EXPECT_EQ(report.arms_balanced(), arms == "auto" ? 0 : tuples.size());
+    return EstimateOf(PolicyOf(report, "uniform"), "ips").gain();
+  };
+  const auto gain = judge("auto");
+  EXPECT_LT(gain.lower(), 0);
+  EXPECT_GT(gain.upper(), 0);
+  const auto biased = judge("balanced");
+  EXPECT_TRUE(biased.lower() > 0 || biased.upper() < 0);
+}
+
 // One decision without the mixture, here the last, and none of its split is
 // weighed by it; other splits are.
 TEST_F(ArmsTest, ASplitWithoutAMixtureIsWeighedApart) {

@@ -285,7 +285,8 @@ TEST_F(OpeFixture, GuardrailsFailWhereAFallIsPossible) {
     absl::StrAppend(&complaints, "d", i, ",-1\n");
   }
   SetPolicies({"always=" + Write("always.csv", ProbabilityRows(2000, "0,1"))});
-  const std::string file = Write("complaints.csv", complaints);
+  const std::string file = Write("complaints.csv", complaints) +
+                           "@horizon=0s@sparse@through=2023-01-01";
   options_.add_rewards("a=" + file);
   options_.add_rewards("b=" + file);
   options_.add_guardrails("a:0.105");
@@ -302,8 +303,9 @@ TEST_F(OpeFixture, GuardrailsFailWhereAFallIsPossible) {
   EXPECT_TRUE(policy.guardrails(1).holds());
   EXPECT_THAT(policy.verdict(),
               HasSubstr("it is not shown that 'a' falls by at most 0.105"));
-  EXPECT_EQ(report.findings(report.findings_size() - 1).kind(),
-            "missing_rewards");
+  // All are judged: those without a row had no complaint.
+  EXPECT_EQ(report.reward_coverage(0).judged(), 2000u);
+  EXPECT_EQ(FindingOf(report, "missing_rewards"), nullptr);
 }
 
 TEST_F(OpeFixture, PlansAskForMoreThanThisLogFailedWith) {
@@ -491,10 +493,10 @@ TEST_F(OpeFixture, BadOptionsAreNamed) {
        {"rewards: 'clicks'", "rewards has 'clicks', must be NAME=FILE"},
        {"guardrails: 'clicks:0'",
         "guardrails has 'clicks:0', must be of one of the rewards"},
-       {"rewards: 'clicks=clicks.csv' reward_ranges: 'clicks:0.5:1'",
+       {"rewards: 'clicks=clicks.csv@horizon=1d' reward_ranges: 'clicks:0.5:1'",
         "reward_ranges has 'clicks:0.5:1', must be NAME:MIN:MAX with numbers "
         "-1e9 <= MIN <= 0 <= MAX <= 1e9, MIN < MAX"},
-       {"rewards: 'clicks=clicks.csv' reward_ranges: 'visits:0:1'",
+       {"rewards: 'clicks=clicks.csv@horizon=1d' reward_ranges: 'visits:0:1'",
         "reward_ranges has 'visits:0:1', must be of one of the rewards: "
         "clicks"},
        {"model: 'a/b'", "a/b"},

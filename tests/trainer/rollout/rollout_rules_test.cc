@@ -41,7 +41,7 @@ class RolloutRulesTest : public testing::Test {
   }
 
   void AddGuardrail(const std::string& name) {
-    rollout_.mutable_plan()->add_rewards(name + "=" + name + ".csv");
+    rollout_.mutable_plan()->add_rewards(name + "=" + name + ".csv@horizon=1d");
     rollout_.mutable_plan()->add_guardrails(name + ":0.1");
     rollout_.mutable_plan()->add_reward_ranges(name + ":0:1");
   }
@@ -282,7 +282,7 @@ TEST(RolloutPlanTest, NamesWhatIsWrong) {
   RolloutPlan absolute = PlanOf({0.1, 0.5}, {});
   absolute.add_absolute_margins(0.1);
   RolloutPlan guardrail = PlanOf({0.1}, {0.1});
-  guardrail.add_rewards("clicks=clicks.csv");
+  guardrail.add_rewards("clicks=clicks.csv@horizon=1d");
   guardrail.add_guardrails("clicks:0.5");
   RolloutPlan allowed = guardrail;
   allowed.add_reward_ranges("clicks:0:0.1");

@@ -252,7 +252,7 @@ TEST_F(RolloutEndTest, GoesBackFromWhatEarnsLess) {
 TEST_F(RolloutEndTest, GoesBackForAGuardrail) {
   config::v1::RolloutPlan& plan = *options_.mutable_plan();
   const std::string file = dir_.path() + "/complaints.csv";
-  plan.add_rewards("complaints=" + file);
+  plan.add_rewards("complaints=" + file + "@horizon=0s@sparse");
   plan.add_guardrails("complaints:0.05");
   plan.add_reward_ranges("complaints:-1:0");
   ASSERT_OK(WriteFile(file, "decision_id,reward\n"));
@@ -266,7 +266,20 @@ TEST_F(RolloutEndTest, GoesBackForAGuardrail) {
       rows += tuples[i].decision().decision_id() + ",-1\n";
     }
   }
-  ASSERT_OK(WriteFile(file, rows));
+  const auto write_through = [&](absl::Time through) {
+    ASSERT_OK(WriteFile(
+        file, absl::StrCat(rows, "# through=",
+                           absl::FormatTime(absl::RFC3339_full, through,
+                                            absl::UTCTimeZone()),
+                           "\n")));
+  };
+  // Nothing is judged before its outcomes are known.
+  write_through(absl::FromUnixMicros(NowRollout().started_us()) -
+                absl::Hours(1));
+  ASSERT_OK_AND_ASSIGN(const auto before, StepRollout(options_));
+  EXPECT_EQ(before.step().action(), "WAIT");
+  EXPECT_EQ(before.step().canary().decisions(), 0u);
+  write_through(absl::Now());
   ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
   EXPECT_THAT(
       report.step().sentence(),

@@ -28,7 +28,8 @@ absl::StatusOr<ArmPropensities> ArmPropensities::Create(
         "decisions of a unit have one arm together, and would count as "
         "independent draws");
   }
-  return ArmPropensities(arms != "apart" && reads_all && draws_by_unit);
+  return ArmPropensities(arms != "apart" && reads_all && draws_by_unit,
+                         arms == "balanced");
 }
 
 double ArmPropensities::Of(const log::v1::Decision& decision,
@@ -37,6 +38,10 @@ double ArmPropensities::Of(const log::v1::Decision& decision,
   if (!decision.has_arm()) return log_propensity;
   *use = ArmUse::kApart;
   if (!is_balanced_ || is_cut) return log_propensity;
+  if (!is_balanced_by_unit_ && !decision.unit_id().empty()) {
+    *use = ArmUse::kUnitKeepsArm;
+    return log_propensity;
+  }
   const log::v1::ArmChoice& arm = decision.arm();
   const double mixture = arm.mixture_log_propensity();
   const bool has_mixture =

@@ -10,6 +10,16 @@
 // none of them alone: decisions of all arms must be read. And those of a unit
 // have one arm together, so they are no independent draws, which the question
 // about "these very units" takes them for.
+//
+// q_a is the law of the arm of a decision only if how many decisions there are
+// does not depend on the arm. It holds where each decision draws its own arm. A
+// unit keeps its arm, and how often it returns may depend on what it met there:
+// with n_a decisions per unit of arm a, the share of decisions is q_a n_a / Σ_b
+// q_b n_b, and the mean of weights against the nominal mixture is not 1. Counts
+// cannot show that this is negligible: the noise of decisions per unit, σ / √n
+// for n units, is as large as that of the estimate itself. So `auto` weighs
+// decisions that name their unit apart, which is exact given the contexts that
+// each arm has met.
 #include <cstdint>
 #include <string>
 
@@ -24,7 +34,8 @@ namespace sortition {
 enum class ArmUse {
   kNoArm,  // Traffic was not split, or the request named a version.
   kApart,
-  kNoMixture,  // Apart, because an arm plays an F-score game.
+  kNoMixture,     // Apart, because an arm plays an F-score game.
+  kUnitKeepsArm,  // Apart, because the decision names its unit.
   kBalanced,
 };
 
@@ -46,9 +57,11 @@ class ArmPropensities {
             bool is_cut, ArmUse* use);
 
  private:
-  explicit ArmPropensities(bool is_balanced) : is_balanced_(is_balanced) {}
+  ArmPropensities(bool is_balanced, bool is_balanced_by_unit)
+      : is_balanced_(is_balanced), is_balanced_by_unit_(is_balanced_by_unit) {}
 
   bool is_balanced_;
+  bool is_balanced_by_unit_;  // Also where decisions name their units.
   std::string bytes_;
   absl::flat_hash_set<std::string> without_mixture_;  // Splits.
 };

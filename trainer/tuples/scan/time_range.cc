@@ -44,6 +44,20 @@ std::optional<double> SecondsOf(absl::string_view text) {
   return seconds * number;
 }
 
+// Returns a point in time; nothing if `text` is none.
+std::optional<int64_t> InstantOf(const std::string& text) {
+  absl::Time time;
+  std::string error;
+  if (!absl::ParseTime(absl::RFC3339_full, text, &time, &error) &&
+      !absl::ParseTime("%Y-%m-%d", text, absl::UTCTimeZone(), &time, &error)) {
+    return std::nullopt;
+  }
+  if (time == absl::InfiniteFuture() || time == absl::InfinitePast()) {
+    return std::nullopt;
+  }
+  return absl::ToUnixMicros(time);
+}
+
 absl::StatusOr<int64_t> ParseTime(absl::string_view option,
                                   absl::string_view text, int64_t newest_us) {
   if (IsAge(text)) {
@@ -54,20 +68,11 @@ absl::StatusOr<int64_t> ParseTime(absl::string_view option,
                      "', an age before the newest decision, and none has a "
                      "time before now; must be a time or empty"));
   }
-  absl::Time time;
-  std::string error;
-  const std::string full(text);
-  if (!absl::ParseTime(absl::RFC3339_full, full, &time, &error) &&
-      !absl::ParseTime("%Y-%m-%d", full, absl::UTCTimeZone(), &time, &error)) {
-    time = absl::InfiniteFuture();
-  }
-  if (time == absl::InfiniteFuture() || time == absl::InfinitePast()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        option, " is '", text,
-        "', must be RFC 3339 (2026-11-23T05:00:00Z), a date (2026-11-23) or an "
-        "age before the newest decision (7d, 36h)"));
-  }
-  return absl::ToUnixMicros(time);
+  if (const auto instant = InstantOf(std::string(text))) return *instant;
+  return absl::InvalidArgumentError(absl::StrCat(
+      option, " is '", text,
+      "', must be RFC 3339 (2026-11-23T05:00:00Z), a date (2026-11-23) or an "
+      "age before the newest decision (7d, 36h)"));
 }
 
 }  // namespace
@@ -97,6 +102,15 @@ absl::StatusOr<int64_t> ParseAge(absl::string_view option,
   return static_cast<int64_t>(*seconds * 1e6);
 }
 
+absl::StatusOr<int64_t> ParseInstant(absl::string_view option,
+                                     absl::string_view text) {
+  if (const auto instant = InstantOf(std::string(text))) return *instant;
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, " is '", text,
+                   "', must be RFC 3339 (2026-11-23T05:00:00Z) or a date "
+                   "(2026-11-23)"));
+}
+
 absl::StatusOr<TimeRange> ParseTimeRange(absl::string_view since,
                                          absl::string_view until,
                                          int64_t newest_us) {
@@ -120,6 +134,11 @@ absl::Status ValidateTimes(absl::string_view since, absl::string_view until) {
   RETURN_IF_ERROR(ParseTimeRange("", until, any).status());
   if (IsAge(since) != IsAge(until)) return absl::OkStatus();
   return ParseTimeRange(since, until, any).status();
+}
+
+std::string TimeText(int64_t time_us) {
+  return absl::FormatTime(absl::RFC3339_sec, absl::FromUnixMicros(time_us),
+                          absl::UTCTimeZone());
 }
 
 std::string TimesText(absl::string_view since, absl::string_view until) {

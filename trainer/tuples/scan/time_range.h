@@ -52,6 +52,12 @@ bool IsAge(absl::string_view text);
 absl::StatusOr<int64_t> ParseAge(absl::string_view option,
                                  absl::string_view text);
 
+// Returns a point in time in microseconds since the epoch: RFC 3339, or a date
+// (its beginning, UTC). InvalidArgument, which names the option, for another
+// text.
+absl::StatusOr<int64_t> ParseInstant(absl::string_view option,
+                                     absl::string_view text);
+
 // Both ends are RFC 3339, a date (its beginning, UTC), an age before
 // `newest_us`, or empty for none. InvalidArgument if one is none of these, or
 // if the range is empty; FailedPrecondition if an age is given and `newest_us`
@@ -63,6 +69,9 @@ absl::StatusOr<TimeRange> ParseTimeRange(absl::string_view since,
 // InvalidArgument as ParseTimeRange(), of what is wrong whatever the newest
 // decision is.
 absl::Status ValidateTimes(absl::string_view since, absl::string_view until);
+
+// Returns a time in RFC 3339, UTC, to the second.
+std::string TimeText(int64_t time_us);
 
 // Returns what was asked for: "since = '7d', until = ''".
 std::string TimesText(absl::string_view since, absl::string_view until);

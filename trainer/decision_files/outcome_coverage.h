@@ -1,0 +1,70 @@
+#pragma once
+// How well a reward file and a log fit together.
+#include <cstdint>
+#include <map>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "trainer/decision_files/reward_file.h"
+
+namespace sortition {
+
+// Counts the decisions of a log against a file, as they are read. A file that
+// lacks outcomes makes a policy look better or worse than it is, so that
+// Check() refuses the file. Not thread-safe.
+class OutcomeCoverage {
+ public:
+  // Counts a decision of the log, whether it is used or not.
+  void NoteInLog(const RewardFile& file, absl::string_view decision_id);
+  // Counts a decision that is used.
+  void NoteUsed(const RewardFile& file, absl::string_view decision_id,
+                int64_t time_us);
+
+  // Used decisions outside of the file's period, or younger than its horizon.
+  uint64_t not_covered() const { return used_ - covered_; }
+  // Covered decisions without a row in a file that is not sparse.
+  uint64_t without_row() const { return without_row_; }
+  uint64_t not_judged() const { return not_covered() + without_row_; }
+  uint64_t used() const { return used_; }
+
+  // FailedPrecondition, naming the file and the remedy,
+  //  - if less than half of the rows are of decisions of the log: the file is
+  //    of another log;
+  //  - if it covers none of the decisions that are used;
+  //  - if it is not sparse, and more than 1 % of the covered decisions have no
+  //    row;
+  //  - if it is sparse, and has a gap: a period with at least 5 % of the
+  //    covered decisions, in which none has a row. Were n rows spread evenly
+  //    over the decisions, each of the n + 1 gaps between them would have more
+  //    than the share x with probability (1 - x)^n, so that any of them has it
+  //    with at most (n + 1) (1 - x)^n; this must be below 1e-6. Rows of one
+  //    period count once, so that a burst of complaints is not evidence.
+  absl::Status Check(const RewardFile& file) const;
+
+ private:
+  // Decisions of a period of `width_us_`.
+  struct Period {
+    uint64_t decisions = 0;
+    bool has_row = false;
+  };
+  struct Gap {
+    uint64_t decisions = 0;
+    int64_t begin_us = 0;
+    int64_t end_us = 0;
+  };
+
+  void AddToPeriods(int64_t time_us, bool has_row);
+  // Returns the gap with the most decisions, and counts the periods with rows.
+  Gap LargestGap(uint64_t* with_rows) const;
+  absl::Status CheckGaps(const RewardFile& file) const;
+
+  uint64_t rows_in_log_ = 0;
+  uint64_t used_ = 0;
+  uint64_t covered_ = 0;
+  uint64_t without_row_ = 0;
+  // By time / width_us_. The width doubles where there are too many periods.
+  std::map<int64_t, Period> periods_;
+  int64_t width_us_ = 1;
+};
+
+}  // namespace sortition
