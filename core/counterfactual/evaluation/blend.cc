@@ -163,6 +163,16 @@ class Blender {
     }
     return sum;
   }
+  // 0 if it is rounding: some 1e-16 of what the parts are.
+  double VarianceOfControl(const Blend& control) const {
+    constexpr double kRounding = 1e-12;
+    double magnitude = 0;
+    for (size_t i = 0; i < kNumParts; ++i) {
+      magnitude += std::abs(control.factors[i] * values_[i]);
+    }
+    const double variance = Covariance(control, control);
+    return variance > std::pow(kRounding * magnitude, 2) ? variance : 0;
+  }
   double ValueOf(const Blend& blend) const {
     double value = blend.constant;
     for (size_t i = 0; i < kNumParts; ++i) {
@@ -186,9 +196,9 @@ class Blender {
     const Blend ips = Single(kIps);
     const Blend weight = Single(kWeight);
     const Blend model = ips.Minus(Single(kDr));
-    const double ww = Covariance(weight, weight);
+    const double ww = VarianceOfControl(weight);
     const double wm = Covariance(weight, model);
-    const double mm = Covariance(model, model);
+    const double mm = VarianceOfControl(model);
     const double iw = Covariance(ips, weight);
     const double im = Covariance(ips, model);
     // Without the other one if they are nearly the same, or constant.

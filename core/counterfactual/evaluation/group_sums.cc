@@ -94,14 +94,23 @@ double ControlFactor(const GroupSums& sums, const SumFunction& a,
   const double mean_c = ApplyToTotals(c, sums) / all;
   double products = 0;
   double squares = 0;
+  double magnitudes = 0;
   SumOverGroups(sums, [&](std::span<const double> group) {
     const double n = Apply(count, group);
     const double residual = Apply(c, group) - mean_c * n;
     products += (Apply(a, group) - mean_a * n) * residual;
     squares += residual * residual;
+    double magnitude = std::abs(mean_c) * n;
+    for (const SumTerm& term : c) {
+      magnitude += std::abs(term.factor * group[term.entry]);
+    }
+    magnitudes += magnitude * magnitude;
     return 0;
   });
-  return squares > 0 ? products / squares : 0;
+  // Sums of equal numbers differ by rounding: some 1e-16 of each, and more of
+  // large groups.
+  constexpr double kRounding = 1e-12;
+  return squares > kRounding * kRounding * magnitudes ? products / squares : 0;
 }
 
 }  // namespace sortition

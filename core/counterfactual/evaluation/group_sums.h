@@ -90,7 +90,7 @@ RatioEstimate EstimateRatios(const GroupSums& sums,
 
 // Returns the β that makes the variance of the mean of a - β c least, for a c
 // whose mean is known: Cov(a, c) / Var(c) over groups, of the deviations from
-// the means per `count`; 0 if c does not vary.
+// the means per `count`; 0 if c varies by no more than rounding.
 double ControlFactor(const GroupSums& sums, const SumFunction& a,
                      const SumFunction& c, const SumFunction& count);
 

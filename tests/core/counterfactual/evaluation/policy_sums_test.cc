@@ -259,6 +259,32 @@ TEST(GroupSumsTest, ControlFactorIsTheBest) {
   }
 }
 
+// Weights of 0.3 each, as of orders: they differ by rounding alone, which is no
+// variance to divide by.
+TEST(GroupSumsTest, ControlsThatVaryByRoundingAreConstant) {
+  RandomSequence random(SeedKey(5));
+  PolicySums sums(1, 256);
+  for (uint64_t unit = 0; unit < 3000; ++unit) {
+    const JudgedDecision decision = {.log_weight = std::log(0.3)};
+    sums.Add(Unit(unit), 1, random.Uniform() < 0.5 ? 1 : 0, {&decision, 1});
+  }
+  const double ips =
+      EstimateRatios(sums.sums(), sums.RatiosOf(0, {EstimatorKind::kIps}))
+          .value;
+  for (const EstimatorKind kind :
+       {EstimatorKind::kControlledIps, EstimatorKind::kBlendedDr}) {
+    const double value =
+        EstimateRatios(sums.sums(), sums.RatiosOf(0, {kind})).value;
+    EXPECT_GE(value, ips - 1e-9) << EstimatorKey(kind);
+    EXPECT_LE(value, 1) << EstimatorKey(kind);
+  }
+  EXPECT_DOUBLE_EQ(
+      EstimateRatios(sums.sums(),
+                     sums.RatiosOf(0, {EstimatorKind::kControlledIps}))
+          .value,
+      ips);
+}
+
 TEST(UnitSizesTest, SharesAreExactForFewUnits) {
   constexpr uint64_t kUnits = 400;
   UnitSizes sizes;
