@@ -90,6 +90,20 @@ absl::Status NoteOutcome(const TrainOptions& options, uint64_t baseline,
   return options.dry_run() ? absl::OkStatus() : status;
 }
 
+// Reads the tuples again with the features of `served`. Null where `data` has
+// them.
+absl::StatusOr<std::unique_ptr<TrainData>> ReadAs(const TrainOptions& options,
+                                                  const StoredModel& served,
+                                                  const TrainData& data) {
+  if (data.ParametersOf(served.model).has_value()) return nullptr;
+  TrainOptions plain = WithoutRankRewards(options);
+  plain.clear_features();
+  plain.clear_word_vectors();
+  plain.clear_trees();
+  plain.clear_hidden_units();
+  return ReadTrainData(plain, served);
+}
+
 // A version of the store on the test part, or why it cannot be compared.
 struct ServedComparison {
   std::optional<WeightedParts> parts = {};
@@ -101,17 +115,9 @@ struct ServedComparison {
 absl::StatusOr<ServedComparison> WeighServed(const TrainOptions& options,
                                              const StoredModel& served,
                                              const TrainData& data) {
-  const TrainData* own = &data;
-  std::unique_ptr<TrainData> read;
-  if (!data.ParametersOf(served.model).has_value()) {
-    TrainOptions plain = WithoutRankRewards(options);
-    plain.clear_features();
-    plain.clear_word_vectors();
-    plain.clear_trees();
-    plain.clear_hidden_units();
-    ASSIGN_OR_RETURN(read, ReadTrainData(plain, served));
-    own = read.get();
-  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<TrainData> read,
+                   ReadAs(options, served, data));
+  const TrainData* const own = read == nullptr ? &data : read.get();
   const std::optional<Eigen::VectorXd> parameters =
       own->ParametersOf(served.model);
   if (!parameters.has_value()) {
@@ -129,6 +135,46 @@ absl::StatusOr<ServedComparison> WeighServed(const TrainOptions& options,
   ASSIGN_OR_RETURN(WeightedParts parts, own->Weigh(*parameters));
   RETURN_IF_ERROR(own->ReadStatus());
   return ServedComparison{.parts = std::move(parts)};
+}
+
+// A policy that was learned, with the weights of the tuples.
+struct LearnedPolicy {
+  const Eigen::VectorXd& parameters;
+  const WeightedParts& parts;
+};
+
+// Adds the guardrails at the confidence of the improvement.
+absl::Status AddGuardrails(const TrainOptions& options, const ModelStore& store,
+                           const TrainData& data, const LearnedPolicy& learned,
+                           TrainReport* report) {
+  const std::vector<GuardedReward> guarded = data.guarded();
+  if (guarded.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(
+      const std::optional<StoredModel> logging,
+      LoadIfAny(options.model(), data.counts().baseline_version, store));
+  std::optional<model::v1::Model> model;
+  std::unique_ptr<TrainData> read;
+  if (logging.has_value()) {
+    model = logging->model;
+    // A version of another kind leaves the missing mass unknown.
+    auto own = ReadAs(options, *logging, data);
+    if (own.ok()) read = *std::move(own);
+  }
+  const TrainData* const logged = read == nullptr ? &data : read.get();
+  const std::vector<MissingMass> missing =
+      data.MissingMassOfTest(learned.parameters, model, *logged);
+  RETURN_IF_ERROR(data.ReadStatus());
+  RETURN_IF_ERROR(logged->ReadStatus());
+  model::v1::Evaluation* const evaluation = report->mutable_evaluation();
+  for (model::v1::Guardrail& guardrail : JudgeGuardrails(
+           guarded, {.test = learned.parts.test,
+                    .missing = missing,
+                    .largest_unit = static_cast<double>(
+                        LargestUnit(learned.parts.validation.units)),
+                    .confidence = evaluation->improvement().confidence()})) {
+    *evaluation->add_guardrails() = std::move(guardrail);
+  }
+  return absl::OkStatus();
 }
 
 // Learns and evaluates; fills the report except for the version.
@@ -191,13 +237,8 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
     }
   }
   if (looks) {
-    const double confidence = report->evaluation().improvement().confidence();
-    for (model::v1::Guardrail& guardrail : JudgeGuardrails(
-             data.guarded(), parts.test,
-             static_cast<double>(LargestUnit(parts.validation.units)),
-             confidence)) {
-      *report->mutable_evaluation()->add_guardrails() = std::move(guardrail);
-    }
+    RETURN_IF_ERROR(
+        AddGuardrails(options, store, data, {grid.parameters, parts}, report));
     for (const GuardedReward& reward : data.guarded()) {
       auto* const coverage = report->add_reward_coverage();
       coverage->set_reward(reward.name);

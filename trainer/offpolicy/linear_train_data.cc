@@ -6,6 +6,8 @@
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/linear_weights.h"
 #include "core/learners/rankings/ranking_risk.h"
+#include "core/policies/linear_policy.h"
+#include "trainer/offpolicy/tuple_support.h"
 
 namespace sortition {
 
@@ -85,6 +87,26 @@ absl::StatusOr<WeightedParts> LinearTrainData::Weigh(
   AddAbstained(data_.abstained_test, &parts.test);
   parts.ball = LinearBall(family_, parameters, data_.train);
   return parts;
+}
+
+std::vector<MissingMass> LinearTrainData::MissingMassOfTest(
+    const Eigen::VectorXd& parameters,
+    const std::optional<model::v1::Model>& logging,
+    const TrainData& logged) const {
+  // Without candidates, nothing is known of what a policy could have done.
+  if (!data_.abstained_test.empty()) return {};
+  const absl::StatusOr<LinearPolicy> target = LinearPolicy::Create(
+      PolicyAt(family_, parameters), WeightsAt(family_, parameters));
+  absl::StatusOr<LinearPolicy> of_log =
+      LinearPolicy::Uniform(family_.action_kind, family_.can_abstain);
+  if (logging.has_value()) {
+    of_log = LinearPolicy::Create(
+        logging->policy(),
+        {logging->weights().begin(), logging->weights().end()});
+  }
+  if (!target.ok() || !of_log.ok()) return {};
+  return MissingMassOfTuples({*target, data_.test},
+                             {*of_log, logged.test_tuples()});
 }
 
 std::vector<double> LinearTrainData::UnreachableRewards() const {

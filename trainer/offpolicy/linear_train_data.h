@@ -43,6 +43,14 @@ class LinearTrainData : public TrainData {
   absl::StatusOr<WeightedParts> Weigh(
       const Eigen::VectorXd& parameters) const override;
 
+  std::span<const BanditTuple> test_tuples() const override {
+    return data_.test;
+  }
+  std::vector<MissingMass> MissingMassOfTest(
+      const Eigen::VectorXd& parameters,
+      const std::optional<model::v1::Model>& logging,
+      const TrainData& logged) const override;
+
   const TupleCounts& counts() const override { return data_; }
   size_t num_train() const override { return data_.train.size(); }
   size_t num_validation() const override { return data_.validation.size(); }

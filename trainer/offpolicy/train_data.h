@@ -3,10 +3,13 @@
 // depend on the kind.
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "core/counterfactual/evaluation/missing_mass.h"
+#include "core/learners/counterfactual/bandit_tuple.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
 #include "core/learners/counterfactual/weighted_tuples.h"
 #include "io/models/model_store.h"
@@ -36,6 +39,21 @@ class TrainData : public GridData {
   // Returns the importance weights of the policy with `parameters`.
   virtual absl::StatusOr<WeightedParts> Weigh(
       const Eigen::VectorXd& parameters) const = 0;
+
+  // The test tuples, with what the policy's weights multiply; none for sets of
+  // labels.
+  virtual std::span<const BanditTuple> test_tuples() const { return {}; }
+  // Returns what the test tuples, in the order of WeightedParts::test, can
+  // hardly judge of the policy with `parameters`. `logging` is the version that
+  // logged them, and `logged` the same tuples with the features that it takes;
+  // unset: version 0, which draws uniformly. Returns nothing if that is not
+  // known (MissingMassOfTuples()).
+  virtual std::vector<MissingMass> MissingMassOfTest(
+      const Eigen::VectorXd& /*parameters*/,
+      const std::optional<model::v1::Model>& /*logging*/,
+      const TrainData& /*logged*/) const {
+    return {};
+  }
 
   // Returns the parameters that give what `model` serves; empty if it is of
   // another family.

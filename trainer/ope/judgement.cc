@@ -33,7 +33,8 @@ Judgement::Judgement(const Parts& parts, Slices slices)
       weights_(parts.policies.policies.size(), parts.summary.decisions,
                parts.options.sample()),
       exploration_(parts.summary.reward_sum /
-                   static_cast<double>(parts.summary.decisions)) {
+                   static_cast<double>(parts.summary.decisions)),
+      support_(parts.logging) {
   const size_t size = parts.policies.policies.size();
   for (size_t i = 0; i < parts.rewards.size(); ++i) {
     reward_sums_.emplace_back(parts.policies.num_reported, kSideGroups);
@@ -52,12 +53,16 @@ absl::StatusOr<std::unique_ptr<Judgement>> Judgement::Plan(const Parts& parts) {
   return std::unique_ptr<Judgement>(new Judgement(parts, std::move(slices)));
 }
 
-void Judgement::Judge(const LoggedDecision& decision, size_t k) {
+absl::Status Judgement::Judge(const LoggedDecision& decision, size_t k) {
   const PolicyView& view = views_[k];
   JudgedDecision& judged = judged_[k];
   judged = {};
   log_weights_[k] = view.log_probability - decision.log_propensity;
   judged.log_weight = log_weights_[k];
+  judged.is_logging_refuted = support_.is_refuted();
+  ASSIGN_OR_RETURN(
+      judged.missing,
+      support_.Of(decision, view, parts_.policies.policies[k].get()));
   if (parts_.logging.log_mixture()) {
     judged.log_balanced_weight =
         view.log_probability - *parts_.logging.log_mixture();
@@ -81,6 +86,7 @@ void Judgement::Judge(const LoggedDecision& decision, size_t k) {
   } else {
     has_marginal_[k] = false;
   }
+  return absl::OkStatus();
 }
 
 JudgedRow Judgement::RowOf(const LoggedDecision& decision) {
@@ -107,16 +113,17 @@ absl::Status Judgement::Add(const LoggedDecision& decision) {
   const bool wants_categories =
       parts_.categories.is_set() && IsSelection(decision);
   RETURN_IF_ERROR(parts_.logging.View(decision, wants_categories));
+  RETURN_IF_ERROR(support_.Take(decision));
   has_balanced_ &= parts_.logging.log_mixture().has_value();
   has_cut_ |= decision.is_cut;
   has_mixed_arms_ |= decision.arm_use == ArmUse::kBalanced;
   if (wants_categories) RETURN_IF_ERROR(parts_.categories.Mark(decision));
   if (parts_.model != nullptr) parts_.model->Predict(decision, &expected_);
-  const bool wants_first = parts_.model != nullptr || wants_categories;
+  const bool wants_first = parts_.model != nullptr || IsSelection(decision);
   for (size_t k = 0; k < views_.size(); ++k) {
     RETURN_IF_ERROR(
         parts_.policies.policies[k]->View(decision, wants_first, &views_[k]));
-    Judge(decision, k);
+    RETURN_IF_ERROR(Judge(decision, k));
     if (decision.decision->time_us() <
         parts_.policies.policies[k]->learned_time_us()) {
       ++learned_after_[k];

@@ -18,6 +18,7 @@
 #include "trainer/ope/policies/judged_policy.h"
 #include "trainer/ope/policies/logging_policies.h"
 #include "trainer/ope/policies/reward_fit.h"
+#include "trainer/ope/policies/support_view.h"
 #include "trainer/ope/slices.h"
 #include "trainer/ope/weight_sample.h"
 
@@ -115,7 +116,7 @@ class Judgement {
     return versions > 1 && versions <= PolicySums::kNumStrata;
   }
   // Fills in judged_[k] from views_[k].
-  void Judge(const LoggedDecision& decision, size_t k);
+  absl::Status Judge(const LoggedDecision& decision, size_t k);
   JudgedRow RowOf(const LoggedDecision& decision);
 
   const Parts parts_;
@@ -136,6 +137,7 @@ class Judgement {
   std::vector<bool> has_marginal_;
 
   // Of one decision.
+  SupportView support_;
   std::vector<PolicyView> views_;
   std::vector<JudgedDecision> judged_;
   std::vector<double> log_weights_;

@@ -22,7 +22,7 @@ constexpr size_t kPropensityRanges = 5;
 
 // Together, slices have some 256 MB; each has enough groups for a standard
 // error.
-constexpr size_t kBytesPerPolicy = 700;
+constexpr size_t kBytesPerPolicy = 850;
 constexpr size_t kMostBytes = size_t{256} << 20;
 constexpr size_t kFewestGroups = 128;
 constexpr size_t kMostGroups = 1024;
@@ -160,7 +160,15 @@ void Slices::Add(const LoggedDecision& logged, const JudgedRow& row) {
   if (!propensities_.empty()) {
     const auto edge =
         std::upper_bound(edges_.begin(), edges_.end(), logged.log_propensity);
-    add(&propensities_[static_cast<size_t>(edge - edges_.begin())]);
+    // The range selects actions: what the log could choose besides is of no
+    // concern.
+    selected_.assign(row.policies.begin(), row.policies.end());
+    for (JudgedDecision& judged : selected_) judged.missing.reset();
+    JudgedRow selected = row;
+    selected.policies = selected_;
+    Slice& slice = propensities_[static_cast<size_t>(edge - edges_.begin())];
+    slice.units.Add(row.group_hash);
+    selected.AddTo(&slice.sums);
   }
 }
 

@@ -69,7 +69,8 @@ class Slices {
   std::vector<Segmentation> segmentations_;
   int64_t first_day_ = 0;  // Since the epoch.
   int64_t days_each_ = 1;
-  std::vector<double> edges_;  // Of log propensities, ascending.
+  std::vector<double> edges_;             // Of log propensities, ascending.
+  std::vector<JudgedDecision> selected_;  // Scratch.
   std::vector<std::string> names_[3];
   std::vector<Slice> segments_;
   std::vector<Slice> days_;

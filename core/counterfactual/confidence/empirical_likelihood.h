@@ -1,36 +1,35 @@
 #pragma once
-// Empirical likelihood of a ratio: which values are likely if the blocks seen
-// are all that can happen, each with a probability that is to be guessed
-// [Owen01]. The likelihood is that of Cressie and Read's family which weighs
-// logarithms; for off-policy values see [KarampatziakisLangfordMineiro20].
-#include <optional>
-#include <vector>
-
+// Empirical likelihood of a ratio of means whose terms have a known smallest
+// value [Owen01, KarampatziakisLangfordMineiro20].
 #include "core/counterfactual/confidence/ratio_blocks.h"
-#include "core/counterfactual/estimators.h"
 
 namespace sortition {
 
 struct LikelihoodTask {
-  RatioBlocks blocks;
-  // Sums of something whose mean is 0, by block; empty: nothing such is known.
-  std::vector<double> zero_mean;
-  // The interval ends there at the latest.
-  double least = 0;
-  double most = 1;
+  // θ = E[numerator] / E[denominator], by block.
+  RatioColumn column;
+  // The smallest value that one decision's numerator can have. It is possible
+  // whether or not it was seen.
+  double least_term = 0;
+  double least = 0;  // θ is at least this.
 };
 
-// Returns the θ = E[numerator] / E[denominator] with
-//   2 max_λ Σ_b log(1 + λ·z_b(θ)) - (the same without θ) <= F_{1,
-//   B-1}(confidence)
-// for z_b = (numerator_b - θ denominator_b, zero_mean_b): profile likelihood
-// under the constraints E[z] = 0. A sum of ratios with different denominators
-// goes by its deviations, as if they were the data. One block is added to the B
-// that were seen, -max(1, log(B)/2) times their mean, so that every θ is
-// possible and coverage of few blocks is better [ChenVariyathAbraham08]. The
-// value of the interval is that of most likelihood. nullopt if a denominator is
-// 0 or there are fewer than three blocks.
-std::optional<Interval> EmpiricalLikelihoodInterval(const LikelihoodTask& task,
-                                                    double confidence);
+// Returns the smallest θ whose log-likelihood ratio is at most
+// `most_log_ratio`. With Q over the blocks b and over one more, e, with the
+// numerator `least_term` and the denominator 1, it is
+//   min_Q { -Σ_b log(B Q_b) : E_Q[numerator - θ denominator] = 0 } =
+//   sup { Σ_b log(1 + λ z_b) : λ >= 0, 1 + λ z_e >= 0 },
+//   z_b = numerator_b - θ denominator_b
+// [KarampatziakisLangfordMineiro20, sec. 3; its extreme weights are e]. Without
+// e, a sample that lacks the rare small terms would bound θ as if there were
+// none. The supremum is the log-wealth of the best constant bet λ against θ
+// [WaudbySmithRamdas24, sec. 5]. For terms of two values it is that of
+// Chernoff's bound. Returns the ratio of the totals if no smaller θ is likely
+// enough, and `least` if there is no block.
+//
+// Twice the ratio has the square of a standard normal distribution as its
+// limit, so that t² / 2 with Student's quantile t fits bounds that fail with
+// the probability of t, for many blocks.
+double LikelihoodLowerBound(const LikelihoodTask& task, double most_log_ratio);
 
 }  // namespace sortition

@@ -26,14 +26,26 @@ RatioBlocks MakeBlocks(const GroupSums& sums, std::span<const Ratio> ratios,
   return blocks;
 }
 
+double EffectiveGroups(const GroupSums& sums, const SumFunction& count) {
+  double sum = 0;
+  double squares = 0;
+  for (size_t g = 0; g < sums.num_groups(); ++g) {
+    if (!sums.is_used(g)) continue;
+    const double size = Apply(count, sums.group(g));
+    sum += size;
+    squares += size * size;
+  }
+  return squares > 0 ? sum * sum / squares : 0;
+}
+
 bool IsNearlyNormal(const GroupSums& sums, std::span<const Ratio> ratios) {
-  constexpr size_t kFewestGroups = 50;
   constexpr double kMostSquaredSkewness = 0.02;
   constexpr double kLargestShare = 0.1;
   if (ratios.empty()) return false;
   const Deviations deviations =
       DeviationsOf(MakeBlocks(sums, ratios, sums.num_groups()));
-  return deviations.is_known && deviations.blocks.size() >= kFewestGroups &&
+  return deviations.is_known &&
+         static_cast<double>(deviations.blocks.size()) >= kFewestGroups &&
          deviations.SquaredSkewness() <= kMostSquaredSkewness &&
          deviations.LargestShare() <= kLargestShare;
 }

@@ -17,8 +17,15 @@ inline constexpr size_t kMostBlocks = 1024;
 RatioBlocks MakeBlocks(const GroupSums& sums, std::span<const Ratio> ratios,
                        size_t most_blocks);
 
-// Whether the sum of `ratios` is nearly normal: at least 50 groups, none with
-// more than a tenth of the variance, and so little skewness that a Student
+// Fewer groups than this do not show how they vary.
+inline constexpr double kFewestGroups = 50;
+
+// (Σ n)² / Σ n² for groups with counts n: as many groups of equal size would
+// vary as much in size.
+double EffectiveGroups(const GroupSums& sums, const SumFunction& count);
+
+// Whether the sum of `ratios` is nearly normal: at least kFewestGroups, none
+// with more than a tenth of the variance, and so little skewness that a Student
 // interval of 95 % covers in 94.5 % (Deviations::SquaredSkewness()). Not
 // without ratios.
 bool IsNearlyNormal(const GroupSums& sums, std::span<const Ratio> ratios);

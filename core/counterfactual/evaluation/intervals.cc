@@ -8,6 +8,7 @@
 #include "core/counterfactual/confidence/empirical_likelihood.h"
 #include "core/counterfactual/confidence/ratio_blocks.h"
 #include "core/counterfactual/evaluation/group_blocks.h"
+#include "core/counterfactual/evaluation/support.h"
 #include "core/counterfactual/evaluation/value_bounds.h"
 
 namespace sortition {
@@ -18,6 +19,7 @@ using Of = IntervalTask::Of;
 constexpr IntervalKind kIntervalKinds[] = {IntervalKind::kStudent,
                                            IntervalKind::kBootstrap,
                                            IntervalKind::kEmpiricalLikelihood,
+                                           IntervalKind::kBoundedLikelihood,
                                            IntervalKind::kClopperPearson,
                                            IntervalKind::kBernstein,
                                            IntervalKind::kBetting};
@@ -42,7 +44,13 @@ IntervalTraits TraitsOf(IntervalKind kind) {
     case IntervalKind::kEmpiricalLikelihood:
       return {"empirical_likelihood", "empirical likelihood", false,
               "Units are independent, and so many that the likelihood ratio "
-              "has its limiting distribution."};
+              "has its limiting distribution. What the log cannot judge counts "
+              "with the worst reward."};
+    case IntervalKind::kBoundedLikelihood:
+      return {"bounded_likelihood", "likelihood with the largest weight", false,
+              "Units are independent and resemble each other in size; few "
+              "rewards and large weights cost half of the failure probability. "
+              "What the log cannot judge counts with the worst reward."};
     case IntervalKind::kClopperPearson:
       return {"clopper_pearson", "Clopper-Pearson", true,
               "Decisions are independent, rewards are 0 or 1, and weights are "
@@ -66,10 +74,6 @@ Bounds RangeOf(const IntervalTask& task) {
   return {is_gain ? -1.0 : 0.0, 1};
 }
 
-Bounds BoundsOf(const Interval& interval) {
-  return {interval.lower, interval.upper};
-}
-
 std::optional<Bounds> StudentBounds(const IntervalTask& task,
                                     const RatioEstimate& estimate) {
   if (!std::isfinite(estimate.standard_error)) return std::nullopt;
@@ -79,88 +83,77 @@ std::optional<Bounds> StudentBounds(const IntervalTask& task,
   return Bounds{estimate.value - slack, estimate.value + slack};
 }
 
-// Estimators whose point is to use more than the weights that were seen: their
-// likelihood has full support among its assumptions.
-bool NeedsFullSupport(const IntervalTask& task) {
-  switch (task.estimator.kind) {
-    case EstimatorKind::kControlledIps:
-    case EstimatorKind::kBalanced:
-    case EstimatorKind::kWeighted:
-    case EstimatorKind::kMarginalised:
-      return task.of != Of::kLogged;
-    default:
-      return false;
-  }
-}
-
-std::optional<Bounds> LikelihoodOfEstimate(const IntervalTask& task,
-                                           std::span<const Ratio> ratios) {
-  const GroupSums& sums = task.sums->sums();
-  LikelihoodTask likelihood;
-  likelihood.blocks = MakeBlocks(sums, ratios, kMostBlocks);
-  if (task.estimator.kind == EstimatorKind::kControlledIps &&
-      task.of != Of::kGainOverPolicy) {
-    const Ratio weight = task.sums->MeanWeight(task.policy);
-    const RatioBlocks blocks =
-        MakeBlocks(sums, std::span(&weight, 1), kMostBlocks);
-    likelihood.zero_mean = blocks[0].numerator;
-    for (size_t b = 0; b < likelihood.zero_mean.size(); ++b) {
-      likelihood.zero_mean[b] -= blocks[0].denominator[b];
-    }
-  }
-  likelihood.least = RangeOf(task).lower;
-  likelihood.most = RangeOf(task).upper;
-  const std::optional<Interval> interval =
-      EmpiricalLikelihoodInterval(likelihood, task.confidence);
-  if (!interval.has_value()) return std::nullopt;
-  return BoundsOf(*interval);
-}
-
-// The means of these are between the bounds of the value, or the gain.
-std::vector<Ratio> OneSidedRatios(const IntervalTask& task) {
-  const SumFunction count = task.sums->LoggedReward().denominator;
-  OneSidedSums terms = OneSidedSumsOf(task);
-  return {{std::move(terms.above), count}, {std::move(terms.below), count}};
-}
-
+// Each side fails with `failure_probability`.
 std::optional<Bounds> LikelihoodBounds(const IntervalTask& task,
-                                       std::span<const Ratio> ratios) {
-  if (NeedsFullSupport(task)) return LikelihoodOfEstimate(task, ratios);
-  const OneSidedSums terms = OneSidedSumsOf(task);
-  double lower[2] = {};
-  for (size_t side = 0; side < 2; ++side) {
-    const Ratio ratio = OneSidedRatios(task)[side];
+                                       const Sides& sides,
+                                       double failure_probability) {
+  const GroupSums& sums = task.sums->sums();
+  const Bounds range = RangeOf(task);
+  const size_t groups = sums.num_used_groups();
+  if (groups < 3) return std::nullopt;
+  const double t = StudentQuantile(1 - failure_probability,
+                                   std::min(groups, kMostBlocks) - 1);
+  const auto bound = [&](const Side& side, double least) {
     LikelihoodTask likelihood;
-    likelihood.blocks =
-        MakeBlocks(task.sums->sums(), std::span(&ratio, 1), kMostBlocks);
-    likelihood.least = -terms.least;
-    // Only the lower end is wanted.
-    likelihood.most = likelihood.least;
-    const std::optional<Interval> interval =
-        EmpiricalLikelihoodInterval(likelihood, task.confidence);
-    if (!interval.has_value()) return std::nullopt;
-    lower[side] = interval->lower;
-  }
-  return Bounds{lower[0], terms.top - lower[1]};
+    likelihood.column =
+        MakeBlocks(sums, std::span(&side.mean, 1), kMostBlocks)[0];
+    likelihood.least_term = side.least_term;
+    likelihood.least = least;
+    return LikelihoodLowerBound(likelihood, t * t / 2);
+  };
+  return Bounds{bound(sides.above, range.lower),
+                -bound(sides.below, -range.upper)};
+}
+
+bool IsOfEstimate(IntervalKind kind) {
+  return kind == IntervalKind::kStudent || kind == IntervalKind::kBootstrap;
+}
+
+bool IsOfSides(IntervalKind kind) {
+  return kind == IntervalKind::kEmpiricalLikelihood ||
+         kind == IntervalKind::kBoundedLikelihood;
+}
+
+// The mass that is charged. Estimates lack it on either side, where it is
+// known.
+double ChargeOf(const IntervalTask& task, IntervalKind kind,
+                const Sides& sides) {
+  if (IsOfSides(kind)) return sides.missing_mass;
+  const bool is_known =
+      IsOfEstimate(kind) && task.of != Of::kLogged &&
+      task.sums->IsSupportKnown(task.policy) &&
+      (task.of != Of::kGainOverPolicy || task.sums->IsSupportKnown(task.other));
+  return is_known ? sides.missing_mass : 0;
+}
+
+Bounds Widened(const Bounds& bounds, double slack) {
+  return {bounds.lower - slack, bounds.upper + slack};
 }
 
 std::optional<Bounds> MakeBounds(const IntervalTask& task, IntervalKind kind,
+                                 const Sides& sides,
                                  std::span<const Ratio> ratios,
                                  const RatioEstimate& estimate) {
   // No estimate without ratios; bounds of the value itself do without.
   if (ratios.empty() && !HoldsForEverySize(kind)) return std::nullopt;
+  const double charge = ChargeOf(task, kind, sides);
   switch (kind) {
-    case IntervalKind::kStudent:
-      return StudentBounds(task, estimate);
+    case IntervalKind::kStudent: {
+      const std::optional<Bounds> bounds = StudentBounds(task, estimate);
+      if (!bounds.has_value()) return std::nullopt;
+      return Widened(*bounds, charge);
+    }
     case IntervalKind::kBootstrap: {
       const std::optional<Interval> interval =
           BootstrapInterval(MakeBlocks(task.sums->sums(), ratios, kMostBlocks),
                             task.confidence, task.seed);
       if (!interval.has_value()) return std::nullopt;
-      return BoundsOf(*interval);
+      return Widened({interval->lower, interval->upper}, charge);
     }
     case IntervalKind::kEmpiricalLikelihood:
-      return LikelihoodBounds(task, ratios);
+      return LikelihoodBounds(task, sides, (1 - task.confidence) / 2);
+    case IntervalKind::kBoundedLikelihood:
+      return LikelihoodBounds(task, sides, (1 - task.confidence) / 4);
     case IntervalKind::kClopperPearson:
       return ClopperPearsonBounds(task);
     case IntervalKind::kBernstein:
@@ -178,11 +171,38 @@ void Contain(double value, Interval* interval) {
   interval->upper = std::max(interval->upper, value);
 }
 
-// Weights far from 1 on average: actions are missing, or were not seen yet.
-bool HasMeanWeightOne(const PolicySums& sums, size_t policy) {
-  const Ratio weight = sums.MeanWeight(policy);
-  const RatioEstimate mean = EstimateRatios(sums.sums(), std::span(&weight, 1));
-  return std::fabs(mean.value - 1) <= 2 * mean.standard_error + 1e-9;
+// Of what the lower bound goes by.
+double LowerErrorOf(const IntervalTask& task, const JudgedInterval& judged,
+                    const Sides& sides) {
+  if (IsOfSides(judged.kind)) {
+    return EstimateRatios(task.sums->sums(), std::span(&sides.above.mean, 1))
+        .standard_error;
+  }
+  if (!HoldsForEverySize(judged.kind)) return judged.standard_error;
+  IntervalTask ips = task;
+  ips.estimator = {EstimatorKind::kIps};
+  return EstimateRatios(task.sums->sums(), RatiosOf(ips)).standard_error;
+}
+
+// `sides` are those of the task; any for kinds that do not use them.
+std::optional<JudgedInterval> MakeBy(const IntervalTask& task,
+                                     IntervalKind kind, const Sides& sides) {
+  const std::vector<Ratio> ratios = RatiosOf(task);
+  const RatioEstimate estimate = EstimateRatios(task.sums->sums(), ratios);
+  std::optional<Bounds> bounds =
+      MakeBounds(task, kind, sides, ratios, estimate);
+  if (!bounds.has_value()) return std::nullopt;
+  const Bounds range = RangeOf(task);
+  JudgedInterval judged = {{}, estimate.standard_error, kind};
+  judged.contradicts_itself = bounds->lower > bounds->upper;
+  if (judged.contradicts_itself) bounds = range;
+  judged.interval = {estimate.value,
+                     std::clamp(bounds->lower, range.lower, range.upper),
+                     std::clamp(bounds->upper, range.lower, range.upper)};
+  if (!ratios.empty()) Contain(estimate.value, &judged.interval);
+  judged.lower_error = LowerErrorOf(task, judged, sides);
+  judged.missing_mass = ChargeOf(task, kind, sides);
+  return judged;
 }
 
 }  // namespace
@@ -227,19 +247,8 @@ std::vector<Ratio> RatiosOf(const IntervalTask& task) {
 
 std::optional<JudgedInterval> MakeInterval(const IntervalTask& task,
                                            IntervalKind kind) {
-  const std::vector<Ratio> ratios = RatiosOf(task);
-  const RatioEstimate estimate = EstimateRatios(task.sums->sums(), ratios);
-  std::optional<Bounds> bounds = MakeBounds(task, kind, ratios, estimate);
-  if (!bounds.has_value()) return std::nullopt;
-  const Bounds range = RangeOf(task);
-  JudgedInterval judged = {{}, estimate.standard_error, kind};
-  judged.contradicts_itself = bounds->lower > bounds->upper;
-  if (judged.contradicts_itself) bounds = range;
-  judged.interval = {estimate.value,
-                     std::clamp(bounds->lower, range.lower, range.upper),
-                     std::clamp(bounds->upper, range.lower, range.upper)};
-  if (!ratios.empty()) Contain(estimate.value, &judged.interval);
-  return judged;
+  const bool uses_sides = IsOfEstimate(kind) || IsOfSides(kind);
+  return MakeBy(task, kind, uses_sides ? SidesOf(task) : Sides());
 }
 
 JudgedInterval BestInterval(const IntervalTask& task) {
@@ -250,35 +259,22 @@ JudgedInterval BestInterval(const IntervalTask& task) {
                 (estimator == EstimatorKind::kIps && HasKnownWeight(task)))) {
     return *exact;
   }
-  if (IsNearlyNormal(task)) {
+  const Sides sides = SidesOf(task);
+  if (sides.is_nearly_normal) {
     const auto likelihood =
-        MakeInterval(task, IntervalKind::kEmpiricalLikelihood);
+        MakeBy(task, IntervalKind::kEmpiricalLikelihood, sides);
     if (likelihood) return *likelihood;
   }
   if (exact && (estimator == EstimatorKind::kIps ||
                 estimator == EstimatorKind::kSelfNormalised)) {
     return *exact;
   }
-  return *MakeInterval(task, IntervalKind::kBetting);
-}
-
-bool IsNearlyNormal(const IntervalTask& task) {
-  constexpr double kFewestEffective = 50;
-  const bool needs_full_support = NeedsFullSupport(task);
-  std::vector<size_t> policies;
-  if (task.of != Of::kLogged) policies.push_back(task.policy);
-  if (task.of == Of::kGainOverPolicy) policies.push_back(task.other);
-  for (const size_t policy : policies) {
-    if (task.sums->EffectiveSampleSize(policy) < kFewestEffective ||
-        (needs_full_support && !HasMeanWeightOne(*task.sums, policy))) {
-      return false;
-    }
+  if (EffectiveGroups(task.sums->sums(),
+                      task.sums->LoggedReward().denominator) >= kFewestGroups) {
+    const auto bounded = MakeBy(task, IntervalKind::kBoundedLikelihood, sides);
+    if (bounded) return *bounded;
   }
-  const GroupSums& sums = task.sums->sums();
-  if (needs_full_support) return IsNearlyNormal(sums, RatiosOf(task));
-  const std::vector<Ratio> sides = OneSidedRatios(task);
-  return IsNearlyNormal(sums, std::span(&sides[0], 1)) &&
-         IsNearlyNormal(sums, std::span(&sides[1], 1));
+  return *MakeInterval(task, IntervalKind::kBetting);
 }
 
 }  // namespace sortition

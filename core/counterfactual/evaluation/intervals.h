@@ -1,7 +1,6 @@
 #pragma once
 // Intervals of values and of differences of values, by groups of units.
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,15 +13,18 @@ namespace sortition {
 
 enum class IntervalKind {
   // Of what the estimator estimates, for many units, all of whose large weights
-  // were seen. See confidence/.
+  // were seen. Missing mass (support.h), where it is known, is charged on both
+  // sides. See confidence/.
   kStudent,    // Normal distribution, G - 1 degrees of freedom.
   kBootstrap,  // Groups drawn with replacement, studentised.
-  // Of the value itself, whatever the estimator, also where the log could not
-  // choose everything or never did: lower ends of the means of value_bounds.h,
-  // for many units. For kControlledIps, kBalanced, kWeighted and kMarginalised
-  // it is that of the estimate, which needs full support.
+  // Of the value itself, whatever the estimator, also where the log cannot
+  // choose everything or never did: bounds of the means of support.h by
+  // empirical likelihood, for many units.
   kEmpiricalLikelihood,
-  // The same for every number of units.
+  // The same at half the failure probability, for few rewards or large weights:
+  // the other half pays for the skewness of both.
+  kBoundedLikelihood,
+  // Of the value itself for every number of units: value_bounds.h.
   kClopperPearson,
   kBernstein,
   kBetting,
@@ -60,12 +62,6 @@ struct IntervalTask {
   // decisions. Unset: sizes of groups say nothing about what is in them, as
   // where units are decisions, and the largest that was seen is taken.
   std::optional<double> largest_group = std::nullopt;
-  // No weight of `policy`, or of `other`, can be larger, whatever the log would
-  // have chosen: known of the policies, such as 1 / the smallest propensity
-  // that the log can have for anything. Bets are much tighter with it. Infinite
-  // if not known, or if the log excluded actions.
-  double largest_weight = std::numeric_limits<double>::infinity();
-  double other_largest_weight = std::numeric_limits<double>::infinity();
 };
 
 struct JudgedInterval {
@@ -76,6 +72,14 @@ struct JudgedInterval {
   // Of the estimate, by groups; infinite with fewer than two.
   double standard_error = 0;
   IntervalKind kind = IntervalKind::kBetting;
+  // Standard error of what the lower bound goes by: for intervals of the value
+  // that of Sides.above, or of IPS for the exact kinds; infinite with fewer
+  // than two groups.
+  double lower_error = 0;
+  // Share of the policy's probability, and of the other one's, that the log
+  // cannot judge, and that is charged with the worst reward; 0 where the
+  // interval does not use it.
+  double missing_mass = 0;
   // The lower bound is above the upper one: propensities are wrong, but for a
   // chance smaller than 1 - confidence. The interval is then all that is
   // possible.
@@ -91,21 +95,15 @@ std::optional<JudgedInterval> MakeInterval(const IntervalTask& task,
 
 // Returns the tightest interval that is valid for the case. It is chosen by
 // what is known beforehand of the kinds, not by the width that each happened to
-// have: the narrowest of several fails more often than each of them.
+// have: the narrowest of several fails more often than each of them. None of
+// them assumes that the log could choose everything.
 //  - kClopperPearson of the log where it applies, and of IPS where it is exact
 //    (HasKnownWeight()).
-//  - otherwise kEmpiricalLikelihood, some 1.4 times as narrow as bets, if there
-//    are enough units (IsNearlyNormal()).
-//  - otherwise kClopperPearson of kIps and kSelfNormalised where it applies, or
-//    kBetting.
+//  - otherwise kEmpiricalLikelihood, if there are enough units for it
+//    (Sides::is_nearly_normal).
+//  - otherwise kClopperPearson of kIps and kSelfNormalised where it applies.
+//  - otherwise kBoundedLikelihood, if groups have the sizes of 50 equal ones.
+//  - otherwise kBetting.
 JudgedInterval BestInterval(const IntervalTask& task);
-
-// Whether kEmpiricalLikelihood can be trusted: at least 50 groups, none with
-// more than a tenth of the variance; so little skewness that a Student interval
-// of 95 % covers in 94.5 % (Deviations::SquaredSkewness()); and an effective
-// sample size of 50. Where it needs full support, also a mean weight within two
-// standard errors of 1, far from which actions are missing; some may be missing
-// all the same.
-bool IsNearlyNormal(const IntervalTask& task);
 
 }  // namespace sortition

@@ -37,14 +37,17 @@ double BettingBound(const MeanTask& task, double sign) {
   return task.limit * BettingLowerBound(game, (1 - task.confidence) / 2);
 }
 
-std::optional<Interval> LikelihoodOf(const MeanTask& task) {
-  const std::span<const Ratio> ratios(&task.mean, 1);
-  if (!IsNearlyNormal(*task.sums, ratios)) return std::nullopt;
+// Returns the same by empirical likelihood.
+double LikelihoodBound(const MeanTask& task, double sign) {
   LikelihoodTask likelihood;
-  likelihood.blocks = MakeBlocks(*task.sums, ratios, kMostBlocks);
+  likelihood.column =
+      MakeBlocks(*task.sums, std::span(&task.mean, 1), kMostBlocks)[0];
+  for (double& sum : likelihood.column.numerator) sum *= sign;
+  likelihood.least_term = -task.limit;
   likelihood.least = -task.limit;
-  likelihood.most = task.limit;
-  return EmpiricalLikelihoodInterval(likelihood, task.confidence);
+  const double t = StudentQuantile((1 + task.confidence) / 2,
+                                   likelihood.column.numerator.size() - 1);
+  return LikelihoodLowerBound(likelihood, t * t / 2);
 }
 
 }  // namespace
@@ -54,9 +57,10 @@ JudgedInterval MeanInterval(const MeanTask& task) {
       EstimateRatios(*task.sums, std::span(&task.mean, 1));
   JudgedInterval judged;
   judged.standard_error = estimate.standard_error;
-  if (const std::optional<Interval> likelihood = LikelihoodOf(task)) {
+  if (IsNearlyNormal(*task.sums, std::span(&task.mean, 1))) {
     judged.kind = IntervalKind::kEmpiricalLikelihood;
-    judged.interval = *likelihood;
+    judged.interval.lower = LikelihoodBound(task, 1);
+    judged.interval.upper = -LikelihoodBound(task, -1);
   } else {
     judged.kind = IntervalKind::kBetting;
     judged.interval.lower = BettingBound(task, 1);

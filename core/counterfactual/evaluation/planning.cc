@@ -4,15 +4,29 @@
 #include <limits>
 
 namespace sortition {
+namespace {
+
+// d of the header.
+double DistanceOf(IntervalKind kind, double failure_probability) {
+  switch (kind) {
+    case IntervalKind::kBetting:
+      return std::sqrt(-2 * std::log(failure_probability));
+    case IntervalKind::kBoundedLikelihood:
+      return NormalQuantile(1 - failure_probability / 2);
+    default:
+      return NormalQuantile(1 - failure_probability);
+  }
+}
+
+}  // namespace
 
 uint64_t DecisionsToSee(double standard_error, uint64_t num_decisions,
                         double improvement, double failure_probability,
                         double power, IntervalKind kind) {
-  const double distance = kind == IntervalKind::kBetting
-                              ? std::sqrt(-2 * std::log(failure_probability))
-                              : NormalQuantile(1 - failure_probability);
   const double errors =
-      standard_error * (distance + NormalQuantile(power)) / improvement;
+      standard_error *
+      (DistanceOf(kind, failure_probability) + NormalQuantile(power)) /
+      improvement;
   const double needed =
       std::ceil(static_cast<double>(num_decisions) * errors * errors);
   // Beyond it numbers do not fit; NaN neither.

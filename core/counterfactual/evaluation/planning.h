@@ -13,7 +13,8 @@ namespace sortition {
 // of the number, so that it is
 //   num_decisions · (SE (d + z_power) / Δ)²,
 // where the bound is d standard errors below the estimate: d = z_{1-α} for
-// bounds of the normal distribution. For kBetting it is √(2 ln(1/α)), 1.39
+// bounds of the normal distribution. For kBoundedLikelihood it is z_{1-α/2}, as
+// half of α is kept for skewness. For kBetting it is √(2 ln(1/α)), 1.39
 // times as much for α = 0.025: with bets λ the wealth against m grows by
 // λ (mean - m) - λ² σ² / 2 per decision, to second order, which reaches ln(1/α)
 // after n decisions where m = mean - ln(1/α) / (n λ) - λ σ² / 2; best with

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -27,7 +28,9 @@ constexpr size_t kRobust = 4;          // q_h + ρ (r - q) of kMoreRobustDr
 constexpr size_t kBalancedReward = 5;  // ρ r of kBalanced
 constexpr size_t kMarginalReward = 6;  // ρ r of kMarginalised
 constexpr size_t kStratumReward = 7;   // ρ r by stratum
-constexpr size_t kFirstGrid = kStratumReward + PolicySums::kNumStrata;
+constexpr size_t kCutWeight = kStratumReward + PolicySums::kNumStrata;
+constexpr size_t kMissing = kCutWeight + kNumParameters;  // By M of kClips.
+constexpr size_t kFirstGrid = kMissing + kNumParameters;
 
 // Kinds with a parameter have a block of entries each, one for a parameter, in
 // this order.
@@ -122,6 +125,13 @@ void AddPolicy(double share, double reward, size_t stratum, double weight,
   entries[kModelPolicy] += share * decision.modelled_policy;
   entries[kRobust] += share * (decision.robust_policy +
                                weight * (reward - decision.robust_logged));
+  for (size_t i = 0; i < kNumParameters; ++i) {
+    const double cut = share * std::min(kClips[i], weight);
+    entries[kCutWeight + i] += cut;
+    entries[kMissing + i] += decision.missing.has_value()
+                                 ? share * decision.missing->beyond[i]
+                                 : share - cut;
+  }
   if (reward != 0) {
     const double gain = share * reward;
     entries[kBalancedReward] +=
@@ -143,7 +153,8 @@ PolicySums::PolicySums(size_t num_policies, size_t num_groups)
     : sums_(num_groups, kLogEntries + num_policies * kPolicyEntries),
       weights_(num_policies),
       stratum_weights_(num_policies * kNumStrata),
-      stratum_squares_(num_policies * kNumStrata) {}
+      stratum_squares_(num_policies * kNumStrata),
+      supports_(num_policies) {}
 
 void PolicySums::Add(uint64_t unit_hash, double share, double reward,
                      std::span<const JudgedDecision> policies,
@@ -159,6 +170,13 @@ void PolicySums::Add(uint64_t unit_hash, double share, double reward,
     AddPolicy(share, reward, stratum, weight, policies[k],
               row.data() + EntryOf(k, 0));
     weights_[k].Add(share, reward, weight);
+    supports_[k].is_refuted |= policies[k].is_logging_refuted;
+    if (policies[k].missing.has_value()) {
+      supports_[k].largest_weight = std::max(
+          supports_[k].largest_weight, policies[k].missing->largest_weight);
+    } else {
+      ++supports_[k].unknown;
+    }
     stratum_weights_[k * kNumStrata + stratum] += share * weight;
     stratum_squares_[k * kNumStrata + stratum] +=
         share * weight * share * weight;
@@ -170,6 +188,10 @@ void PolicySums::Merge(const PolicySums& other) {
   rewards_.Merge(other.rewards_);
   for (size_t k = 0; k < weights_.size(); ++k) {
     weights_[k].Merge(other.weights_[k]);
+    supports_[k].unknown += other.supports_[k].unknown;
+    supports_[k].is_refuted |= other.supports_[k].is_refuted;
+    supports_[k].largest_weight = std::max(supports_[k].largest_weight,
+                                           other.supports_[k].largest_weight);
   }
   for (size_t i = 0; i < stratum_squares_.size(); ++i) {
     stratum_weights_[i] += other.stratum_weights_[i];
@@ -258,6 +280,41 @@ double PolicySums::EffectiveSampleSize(size_t policy) const {
   const double weight = ApplyToTotals(MeanWeight(policy).numerator, sums_);
   const double squares = weights_[policy].square();
   return squares > 0 ? weight * weight / squares : 0;
+}
+
+SumFunction PolicySums::CutReward(size_t policy, size_t cut) const {
+  return {
+      {EntryOf(policy, GridEntry({EstimatorKind::kClipped, kClips[cut]})), 1}};
+}
+
+SumFunction PolicySums::CutWeight(size_t policy, size_t cut) const {
+  return {{EntryOf(policy, kCutWeight + cut), 1}};
+}
+
+SumFunction PolicySums::MissingMassOf(size_t policy, size_t cut) const {
+  if (supports_[policy].is_refuted) {
+    return {{kCount, 1}, {EntryOf(policy, kCutWeight + cut), -1}};
+  }
+  return {{EntryOf(policy, kMissing + cut), 1}};
+}
+
+bool PolicySums::IsSupportKnown(size_t policy) const {
+  return num_decisions() > 0 && supports_[policy].unknown == 0 &&
+         !supports_[policy].is_refuted;
+}
+
+double PolicySums::LargestWeight(size_t policy) const {
+  return IsSupportKnown(policy) ? supports_[policy].largest_weight
+                                : std::numeric_limits<double>::infinity();
+}
+
+double PolicySums::CutLimit(size_t policy, size_t cut) const {
+  return std::min(kClips[cut], LargestWeight(policy));
+}
+
+double PolicySums::MeanOf(const SumFunction& sum) const {
+  const double count = ApplyToTotals({{kCount, 1}}, sums_);
+  return count > 0 ? ApplyToTotals(sum, sums_) / count : 0;
 }
 
 std::vector<Ratio> Difference(std::vector<Ratio> a, std::vector<Ratio> b) {

@@ -81,13 +81,15 @@ double LargestCount(const IntervalTask& task,
 
 // The largest |d| of ControlledRound.
 double LimitOf(const IntervalTask& task) {
+  const PolicySums& sums = *task.sums;
   switch (task.of) {
     case Of::kLogged:
       return std::numeric_limits<double>::infinity();
     case Of::kGainOverPolicy:
-      return std::max({1.0, task.largest_weight, task.other_largest_weight});
+      return std::max({1.0, sums.LargestWeight(task.policy),
+                       sums.LargestWeight(task.other)});
     default:
-      return std::max(1.0, task.largest_weight - 1);
+      return std::max(1.0, sums.LargestWeight(task.policy) - 1);
   }
 }
 
@@ -254,8 +256,8 @@ std::optional<Bounds> ClopperPearsonBounds(const IntervalTask& task) {
 
 bool HasKnownWeight(const IntervalTask& task) {
   const WeightMoments& weights = task.sums->weights(task.policy);
-  return weights.has_one_weight() &&
-         task.largest_weight <= weights.largest() * (1 + 1e-9);
+  return weights.has_one_weight() && task.sums->LargestWeight(task.policy) <=
+                                         weights.largest() * (1 + 1e-9);
 }
 
 }  // namespace sortition

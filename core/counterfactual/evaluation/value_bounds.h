@@ -56,7 +56,7 @@ std::optional<Bounds> BernsteinBounds(const IntervalTask& task);
 // nullopt unless each decision is a unit of its own.
 std::optional<Bounds> ClopperPearsonBounds(const IntervalTask& task);
 
-// Whether the one weight of a policy beside 0 is IntervalTask.largest_weight,
+// Whether the one weight of a policy beside 0 is PolicySums::LargestWeight(),
 // so that the log can choose whatever the policy does.
 bool HasKnownWeight(const IntervalTask& task);
 

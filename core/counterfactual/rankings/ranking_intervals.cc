@@ -79,30 +79,66 @@ double LowerBound(const RankingIntervalTask& task, const SumFunction& function,
   return scale * BettingLowerBound(game, (1 - task.confidence) / 2);
 }
 
+// The weights of one-sided terms; nullopt if the estimator has none.
+std::optional<Weight> OneSidedWeightOf(const RankingIntervalTask& task) {
+  if (task.of == Of::kLogged) return Weight::kShownPrefix;
+  const std::optional<Weight> kind = RankingWeightOf(task.estimator);
+  return kind == Weight::kPseudoInverse ? std::nullopt : kind;
+}
+
 std::optional<Bounds> BettingOf(const RankingIntervalTask& task) {
-  Weight weight = Weight::kShownPrefix;
-  if (task.of != Of::kLogged) {
-    const std::optional<Weight> kind = RankingWeightOf(task.estimator);
-    if (!kind.has_value() || *kind == Weight::kPseudoInverse) {
-      return std::nullopt;
-    }
-    weight = *kind;
-  }
-  const Sides sides = SidesOf(task, weight);
+  const std::optional<Weight> weight = OneSidedWeightOf(task);
+  if (!weight.has_value()) return std::nullopt;
+  const Sides sides = SidesOf(task, *weight);
   return Bounds{LowerBound(task, sides.above, sides.least),
                 -LowerBound(task, sides.below, 1)};
 }
 
 std::optional<Bounds> LikelihoodOf(const RankingIntervalTask& task,
-                                   std::span<const Ratio> ratios) {
-  LikelihoodTask likelihood;
-  likelihood.blocks = MakeBlocks(task.sums->sums(), ratios, kMostBlocks);
-  likelihood.least = RangeOf(task).lower;
-  likelihood.most = RangeOf(task).upper;
-  const std::optional<Interval> interval =
-      EmpiricalLikelihoodInterval(likelihood, task.confidence);
-  if (!interval.has_value()) return std::nullopt;
-  return Bounds{interval->lower, interval->upper};
+                                   double failure_probability) {
+  const std::optional<Weight> weight = OneSidedWeightOf(task);
+  const GroupSums& sums = task.sums->sums();
+  const size_t groups = sums.num_used_groups();
+  if (!weight.has_value() || groups < 3) return std::nullopt;
+  const double t = StudentQuantile(1 - failure_probability,
+                                   std::min(groups, kMostBlocks) - 1);
+  const Bounds range = RangeOf(task);
+  const double scale = task.sums->options().value.Largest();
+  const auto bound = [&](const SumFunction& function, double least_term,
+                         double least) {
+    const Ratio mean = {function, task.sums->LoggedReward().denominator};
+    return LikelihoodLowerBound(
+        {.column = MakeBlocks(sums, std::span(&mean, 1), kMostBlocks)[0],
+         .least_term = least_term * scale,
+         .least = least},
+        t * t / 2);
+  };
+  const Sides sides = SidesOf(task, *weight);
+  return Bounds{bound(sides.above, -sides.least, range.lower),
+                -bound(sides.below, -1, -range.upper)};
+}
+
+// Whether both sides are nearly normal, with effective sample sizes of at least
+// 50.
+bool IsNearlyNormal(const RankingIntervalTask& task) {
+  constexpr double kFewestEffective = 50;
+  const std::optional<Weight> weight = OneSidedWeightOf(task);
+  if (!weight.has_value()) return false;
+  const RankingSums& sums = *task.sums;
+  std::vector<size_t> policies;
+  if (task.of != Of::kLogged) policies.push_back(task.policy);
+  if (task.of == Of::kGainOverPolicy) policies.push_back(task.other);
+  for (const size_t policy : policies) {
+    if (sums.EffectiveSampleSize(policy, task.estimator) < kFewestEffective) {
+      return false;
+    }
+  }
+  const Sides sides = SidesOf(task, *weight);
+  const SumFunction count = sums.LoggedReward().denominator;
+  const Ratio above = {sides.above, count};
+  const Ratio below = {sides.below, count};
+  return IsNearlyNormal(sums.sums(), std::span(&above, 1)) &&
+         IsNearlyNormal(sums.sums(), std::span(&below, 1));
 }
 
 std::optional<Bounds> MakeBounds(const RankingIntervalTask& task,
@@ -125,7 +161,9 @@ std::optional<Bounds> MakeBounds(const RankingIntervalTask& task,
       return Bounds{interval->lower, interval->upper};
     }
     case IntervalKind::kEmpiricalLikelihood:
-      return LikelihoodOf(task, ratios);
+      return LikelihoodOf(task, (1 - task.confidence) / 2);
+    case IntervalKind::kBoundedLikelihood:
+      return LikelihoodOf(task, (1 - task.confidence) / 4);
     case IntervalKind::kBetting:
       return BettingOf(task);
     case IntervalKind::kClopperPearson:
@@ -173,27 +211,15 @@ std::optional<JudgedInterval> MakeRankingInterval(
 
 std::optional<JudgedInterval> BestRankingInterval(
     const RankingIntervalTask& task) {
-  constexpr double kFewestEffective = 50;
-  const RankingSums& sums = *task.sums;
-  bool is_normal = IsNearlyNormal(sums.sums(), RatiosOf(task));
-  if (task.of != Of::kLogged) {
-    is_normal =
-        is_normal && sums.EffectiveSampleSize(task.policy, task.estimator) >=
-                         kFewestEffective;
+  if (!OneSidedWeightOf(task).has_value()) return std::nullopt;
+  if (IsNearlyNormal(task)) {
+    return MakeRankingInterval(task, IntervalKind::kEmpiricalLikelihood);
   }
-  if (task.of == Of::kGainOverPolicy) {
-    is_normal =
-        is_normal && sums.EffectiveSampleSize(task.other, task.estimator) >=
-                         kFewestEffective;
+  if (EffectiveGroups(task.sums->sums(),
+                      task.sums->LoggedReward().denominator) >= kFewestGroups) {
+    return MakeRankingInterval(task, IntervalKind::kBoundedLikelihood);
   }
-  if (is_normal) {
-    const auto likelihood =
-        MakeRankingInterval(task, IntervalKind::kEmpiricalLikelihood);
-    if (likelihood.has_value()) return likelihood;
-  }
-  const auto bets = MakeRankingInterval(task, IntervalKind::kBetting);
-  if (bets.has_value()) return bets;
-  return MakeRankingInterval(task, IntervalKind::kStudent);
+  return MakeRankingInterval(task, IntervalKind::kBetting);
 }
 
 }  // namespace sortition

@@ -8,6 +8,7 @@
 #include "core/policies/distribution_factory.h"
 #include "tests/trainer/offpolicy/subset_tuples.h"
 #include "tests/trainer/offpolicy/train_fixture.h"
+#include "trainer/offpolicy/guardrails.h"
 #include "trainer/offpolicy/overlap_report.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
@@ -332,6 +333,47 @@ TEST_F(GuardrailsTest, ARangeIsTakenFromTheOptionIfItIsGiven) {
   options_.add_reward_ranges("complaints:-100:0");
   ASSERT_OK_AND_ASSIGN(const auto wide, Train(options_));
   EXPECT_FALSE(wide.evaluation().guardrails(0).holds());
+}
+
+// In 4 % of the contexts the policy takes an action that the log tries once in
+// 2,000 times, and of which 85 % of the users complain. Elsewhere nothing
+// changes, and 1 % complain: complaints rise by 0.033, and 0.01 is allowed. Of
+// 20,000 tuples less than one has seen an action that causes it.
+TEST(JudgeGuardrailsTest, WhatTheLogHardlyEverTriedDoesNotHold) {
+  constexpr int kLogs = 8;
+  constexpr double kPropensity = 5e-4;
+  constexpr double kRare[2] = {kPropensity, 1 - kPropensity};
+  constexpr double kCommon[2] = {0.5, 0.5};
+  for (const bool is_known : {true, false}) {
+    int holds = 0;
+    for (uint64_t log = 0; log < kLogs; ++log) {
+      RandomSequence random(SeedKey(50 + log));
+      WeightedTuples test;
+      std::vector<MissingMass> missing;
+      GuardedReward complaints = {
+          .name = "complaints", .allowed = 0.01, .min = -1, .max = 0};
+      for (uint64_t i = 0; i < 20000; ++i) {
+        const bool is_rare = random.Uniform() < 0.04;
+        const double propensity = is_rare ? kPropensity : 0.5;
+        const bool is_taken = random.Uniform() < propensity;
+        const double target = is_rare ? 1 : 0.5;
+        const double chosen = is_taken ? target : 1 - target;
+        test.rewards.push_back(0);
+        test.log_weights.push_back(
+            std::log(chosen / (is_taken ? propensity : 1 - propensity)));
+        test.units.push_back(SeedKey(i).low);
+        const double chance = is_rare && is_taken ? 0.85 : 0.01;
+        complaints.of_test.push_back(random.Uniform() < chance ? -1 : 0);
+        const double wanted[2] = {target, 1 - target};
+        missing.push_back(MissingMassOf(wanted, is_rare ? kRare : kCommon));
+      }
+      if (!is_known) missing.clear();
+      holds +=
+          JudgeGuardrails({complaints}, {.test = test, .missing = missing})[0]
+              .holds();
+    }
+    EXPECT_EQ(holds, 0) << is_known;
+  }
 }
 
 TEST_F(GuardrailsTest, ARewardWithoutGuardrailIsRefused) {

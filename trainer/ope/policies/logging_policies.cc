@@ -13,9 +13,6 @@
 namespace sortition {
 namespace {
 
-// A policy agrees with a logged propensity up to this factor.
-constexpr double kLogTolerance = 1e-6;
-
 bool IsUniform(const log::v1::Decision& decision) {
   return decision.policy().kind_case() == model::v1::Policy::KIND_NOT_SET;
 }
@@ -27,7 +24,7 @@ bool Contradicts(const PolicyView& view,
   return baseline.has_model_log_propensity() &&
          view.log_probability != baseline.model_log_propensity() &&
          !(std::abs(view.log_probability - baseline.model_log_propensity()) <=
-           kLogTolerance);
+           LoggingPolicies::kLogTolerance);
 }
 
 }  // namespace

@@ -33,16 +33,27 @@ JudgedDecision JudgeUniform(size_t action) {
   return {.log_weight = std::log(0.25 / kLogging[action])};
 }
 
+// With what the log can hardly judge of it.
+JudgedDecision Known(JudgedDecision judged, std::span<const double> target) {
+  judged.missing = MissingMassOf(target, kLogging);
+  return judged;
+}
+constexpr double kUniform[kActions] = {0.25, 0.25, 0.25, 0.25};
+
 // Units of `size` decisions of the toy.
 PolicySums ToyLog(size_t num_units, int size, uint64_t seed,
-                  size_t num_groups = 512) {
+                  size_t num_groups = 512, bool is_known = false) {
   RandomSequence random(SeedKey(seed));
   PolicySums sums(2, num_groups);
   for (uint64_t unit = 0; unit < num_units; ++unit) {
     for (int i = 0; i < size; ++i) {
       const size_t action = DrawAction(&random);
       const double reward = random.Uniform() < kReward[action] ? 1 : 0;
-      const JudgedDecision policies[2] = {Judge(action), JudgeUniform(action)};
+      JudgedDecision policies[2] = {Judge(action), JudgeUniform(action)};
+      if (is_known) {
+        policies[0] = Known(policies[0], kNew);
+        policies[1] = Known(policies[1], kUniform);
+      }
       sums.Add(Unit(unit), 1, reward, policies);
     }
   }
@@ -51,15 +62,17 @@ PolicySums ToyLog(size_t num_units, int size, uint64_t seed,
 
 // Uniform logging; the policy always takes the best action: weights 0 and 4.
 PolicySums DeterministicLog(size_t num_decisions, uint64_t seed,
-                            double click = 1) {
+                            double click = 1, bool is_known = false) {
   RandomSequence random(SeedKey(seed));
   PolicySums sums(1, GroupSums::kDefaultGroups);
   for (uint64_t i = 0; i < num_decisions; ++i) {
     const size_t action = random.Below(kActions);
     const double reward = random.Uniform() < click * kReward[action] ? 1 : 0;
-    const JudgedDecision decision = {
+    JudgedDecision decision = {
         .log_weight = action == 3 ? std::log(4)
                                   : -std::numeric_limits<double>::infinity()};
+    constexpr double kBest[kActions] = {0, 0, 0, 1};
+    if (is_known) decision.missing = MissingMassOf(kBest, kUniform);
     sums.Add(Unit(i), 1, reward, {&decision, 1});
   }
   return sums;
@@ -113,7 +126,7 @@ TEST(IntervalsTest, KeysAreThoseOfTheOption) {
   }
   EXPECT_FALSE(IntervalOfKey("auto").has_value());
   // And auto, nothing else.
-  EXPECT_EQ(std::count(help.begin(), help.end(), ','), 5);
+  EXPECT_EQ(std::count(help.begin(), help.end(), ','), 6);
 }
 
 TEST(IntervalsTest, StudentIsTheTextbooks) {
@@ -153,7 +166,8 @@ TEST(IntervalsTest, ClopperPearsonIsThatOfTheBinomialDistribution) {
   EXPECT_DOUBLE_EQ(
       interval->interval.upper,
       1 - 4 * ClopperPearsonInterval(tries - wins, 500, 0.95).lower);
-  task.largest_weight = 4;
+  const PolicySums known = DeterministicLog(500, 1, 1, true);
+  task.sums = &known;
   EXPECT_DOUBLE_EQ(MakeInterval(task, kind)->interval.upper,
                    std::fmin(1, 4 * binomial.upper));
   task.of = Of::kGainOverLog;
@@ -270,8 +284,8 @@ TEST(IntervalsTest, CoverAsOftenAsTheySay) {
   constexpr int kLogs = 120;
   for (const int size : {1, 5}) {
     for (const Of of : kAllOf) {
-      int covered[6] = {};
-      int applied[6] = {};
+      int covered[7] = {};
+      int applied[7] = {};
       int best = 0;
       for (uint64_t log = 0; log < kLogs; ++log) {
         const PolicySums sums = ToyLog(300, size, 1000 + log);
@@ -281,7 +295,7 @@ TEST(IntervalsTest, CoverAsOftenAsTheySay) {
           return judged.interval.lower <= TruthOf(of) &&
                  TruthOf(of) <= judged.interval.upper;
         };
-        for (size_t k = 0; k < 6; ++k) {
+        for (size_t k = 0; k < 7; ++k) {
           const auto interval = MakeInterval(task, AllIntervalKinds()[k]);
           applied[k] += interval.has_value() ? 1 : 0;
           covered[k] += interval.has_value() && covers(*interval) ? 1 : 0;
@@ -290,16 +304,16 @@ TEST(IntervalsTest, CoverAsOftenAsTheySay) {
       }
       // Four standard errors below 95 %.
       const double slack = 4 * std::sqrt(0.95 * 0.05 / kLogs);
-      for (size_t k = 0; k < 6; ++k) {
+      for (size_t k = 0; k < 7; ++k) {
         EXPECT_GE(covered[k], applied[k] * (0.95 - slack))
             << IntervalKey(AllIntervalKinds()[k]) << " of "
             << static_cast<int>(of) << " with units of " << size;
       }
       EXPECT_GE(best, kLogs * (0.95 - slack)) << static_cast<int>(of);
       const bool by_decision = size == 1;
-      EXPECT_EQ(applied[3], by_decision && of == Of::kLogged ? kLogs : 0);
-      EXPECT_EQ(applied[4], by_decision ? kLogs : 0);
-      EXPECT_EQ(applied[5], kLogs);
+      EXPECT_EQ(applied[4], by_decision && of == Of::kLogged ? kLogs : 0);
+      EXPECT_EQ(applied[5], by_decision ? kLogs : 0);
+      EXPECT_EQ(applied[6], kLogs);
     }
   }
 }
@@ -312,12 +326,12 @@ TEST(IntervalsTest, AKnownLimitOfWeightsNarrowsBets) {
     double width = 0;
     double plain_width = 0;
     for (uint64_t log = 0; log < kLogs; ++log) {
-      const PolicySums sums = ToyLog(2000, 1, 3000 + log, 8192);
-      IntervalTask task = TaskOf(sums, of);
+      const PolicySums unknown = ToyLog(2000, 1, 3000 + log, 8192);
+      const PolicySums known = ToyLog(2000, 1, 3000 + log, 8192, true);
+      IntervalTask task = TaskOf(unknown, of);
       const Interval plain =
           MakeInterval(task, IntervalKind::kBetting)->interval;
-      task.largest_weight = 6;
-      task.other_largest_weight = 2.5;
+      task.sums = &known;
       const Interval interval =
           MakeInterval(task, IntervalKind::kBetting)->interval;
       covered += interval.lower <= TruthOf(of) && TruthOf(of) <= interval.upper;
@@ -330,15 +344,31 @@ TEST(IntervalsTest, AKnownLimitOfWeightsNarrowsBets) {
   }
 }
 
-// Too few decisions for such a limit: it changes nothing.
+// An action that is tried once in a thousand times allows of weights that bets
+// cannot win with: they change nothing.
 TEST(IntervalsTest, AnEnormousLimitOfWeightsIsNone) {
-  const PolicySums sums = ToyLog(500, 1, 9);
-  IntervalTask task = TaskOf(sums, Of::kValue);
-  const Interval plain = MakeInterval(task, IntervalKind::kBetting)->interval;
-  task.largest_weight = 1000;
-  const Interval limited = MakeInterval(task, IntervalKind::kBetting)->interval;
-  EXPECT_EQ(limited.lower, plain.lower);
-  EXPECT_EQ(limited.upper, plain.upper);
+  constexpr double kHardly[kActions] = {0.001, 0.333, 0.333, 0.333};
+  constexpr double kAlways[kActions] = {1, 0, 0, 0};
+  PolicySums plain(1, 512);
+  PolicySums known(1, 512);
+  RandomSequence random(SeedKey(9));
+  for (uint64_t i = 0; i < 500; ++i) {
+    JudgedDecision decision = {
+        .log_weight = random.Uniform() < 0.001
+                          ? std::log(1000)
+                          : -std::numeric_limits<double>::infinity()};
+    const double reward = random.Uniform();
+    plain.Add(Unit(i), 1, reward, {&decision, 1});
+    decision.missing = MissingMassOf(kAlways, kHardly);
+    known.Add(Unit(i), 1, reward, {&decision, 1});
+  }
+  EXPECT_NEAR(known.LargestWeight(0), 1000, 1e-9);
+  const IntervalKind kind = IntervalKind::kBetting;
+  const Interval without =
+      MakeInterval(TaskOf(plain, Of::kValue), kind)->interval;
+  const Interval with = MakeInterval(TaskOf(known, Of::kValue), kind)->interval;
+  EXPECT_EQ(with.lower, without.lower);
+  EXPECT_EQ(with.upper, without.upper);
 }
 
 TEST(IntervalsTest, NothingIsKnownOfAnEmptyLog) {
@@ -384,7 +414,8 @@ TEST(BestIntervalTest, TheBestIsTheTightestThatIsValid) {
   IntervalTask single = TaskOf(deterministic, Of::kValue);
   single.units_are_decisions = true;
   EXPECT_EQ(BestInterval(single).kind, IntervalKind::kEmpiricalLikelihood);
-  single.largest_weight = 4;
+  const PolicySums known = DeterministicLog(6000, 6, 1, true);
+  single.sums = &known;
   EXPECT_EQ(BestInterval(single).kind, IntervalKind::kClopperPearson);
   single.estimator.kind = EstimatorKind::kSelfNormalised;
   EXPECT_EQ(BestInterval(single).kind, IntervalKind::kEmpiricalLikelihood);
@@ -393,7 +424,7 @@ TEST(BestIntervalTest, TheBestIsTheTightestThatIsValid) {
   single.sums = &rare;
   EXPECT_EQ(BestInterval(single).kind, IntervalKind::kClopperPearson);
   single.of = Of::kGainOverLog;
-  EXPECT_EQ(BestInterval(single).kind, IntervalKind::kBetting);
+  EXPECT_EQ(BestInterval(single).kind, IntervalKind::kBoundedLikelihood);
 }
 
 // Half of what the policy does was never logged: it may earn anything.
@@ -443,6 +474,67 @@ TEST(BestIntervalTest, WhatWasNeverLoggedMayEarnAnything) {
       covered += interval.lower <= 0.58 && 0.58 <= interval.upper ? 1 : 0;
     }
     EXPECT_GE(covered, FewestOf(kLogs, 0.95)) << EstimatorKey(kind);
+  }
+}
+
+// The log tosses a coin between two actions, and the policy takes a third in
+// three of ten decisions. What that earns is anything, and the interval reaches
+// from 0 to 1 for it, whatever the estimator.
+TEST(BestIntervalTest, MissingMassIsChargedWithTheWorstReward) {
+  constexpr double kLogged[3] = {0.5, 0.5, 0};
+  constexpr double kWanted[3] = {0.35, 0.35, 0.3};
+  const MissingMass missing = MissingMassOf(kWanted, kLogged);
+  for (const bool is_refuted : {false, true}) {
+    RandomSequence random(SeedKey(31));
+    PolicySums sums(1, GroupSums::kDefaultGroups);
+    for (uint64_t i = 0; i < 4000; ++i) {
+      JudgedDecision judged = {.log_weight = std::log(0.7)};
+      judged.missing = missing;
+      judged.is_logging_refuted = is_refuted && i == 17;
+      sums.Add(Unit(i), 1, random.Uniform() < 0.5 ? 1 : 0, {&judged, 1});
+    }
+    EXPECT_EQ(sums.IsSupportKnown(0), !is_refuted);
+    for (const EstimatorKind kind :
+         {EstimatorKind::kIps, EstimatorKind::kControlledIps,
+          EstimatorKind::kSelfNormalised}) {
+      const JudgedInterval judged =
+          BestInterval(TaskOf(sums, Of::kValue, kind));
+      EXPECT_NEAR(judged.missing_mass, 0.3, 1e-9);
+      EXPECT_NEAR(judged.interval.lower, 0.35, 0.03);
+      EXPECT_NEAR(judged.interval.upper, 0.65, 0.03);
+    }
+  }
+}
+
+// 2 % of 5,000 decisions are clicks. With the probabilities of all actions the
+// interval is nearly as narrow as Student's; without them its upper end pays
+// for the noise of all weights.
+TEST(BestIntervalTest, FewClicksHaveAnUpperEnd) {
+  for (const bool is_known : {true, false}) {
+    RandomSequence random(SeedKey(41));
+    PolicySums sums(1, GroupSums::kDefaultGroups);
+    for (uint64_t i = 0; i < 5000; ++i) {
+      const size_t action = DrawAction(&random);
+      JudgedDecision judged = Judge(action);
+      if (is_known) judged.missing = MissingMassOf(kNew, kLogging);
+      const double click = 0.03 * kReward[action];
+      sums.Add(Unit(i), 1, random.Uniform() < click ? 1 : 0, {&judged, 1});
+    }
+    IntervalTask task =
+        TaskOf(sums, Of::kValue, EstimatorKind::kSelfNormalised);
+    task.units_are_decisions = true;
+    const Interval student =
+        MakeInterval(task, IntervalKind::kStudent)->interval;
+    const Interval best = BestInterval(task).interval;
+    const double half = (student.upper - student.lower) / 2;
+    EXPECT_LT(best.value - best.lower, 2.5 * half);
+    if (is_known) {
+      EXPECT_LT(best.upper - best.value, 2.5 * half);
+    } else {
+      EXPECT_GT(best.upper - best.value, 5 * half);
+    }
+    EXPECT_LT(best.lower, 0.03 * kNewValue);
+    EXPECT_GT(best.upper, 0.03 * kNewValue);
   }
 }
 

@@ -259,6 +259,34 @@ TEST(GroupSumsTest, ControlFactorIsTheBest) {
   }
 }
 
+// Of a target of (0.5, 0.5, 0) and a log of (0.1, 0, 0.9), what is beyond M
+// times the log.
+TEST(MissingMassTest, IsWhatCutWeightsLeaveOut) {
+  constexpr double kWanted[3] = {0.5, 0.5, 0};
+  constexpr double kLogged[3] = {0.1, 0, 0.9};
+  const MissingMass mass = MissingMassOf(kWanted, kLogged);
+  EXPECT_NEAR(mass.beyond[0], 0.9, 1e-12);  // M = 1
+  EXPECT_NEAR(mass.beyond[1], 0.8, 1e-12);  // 2
+  EXPECT_NEAR(mass.beyond[2], 0.5, 1e-12);  // 5
+  EXPECT_NEAR(mass.beyond[7], 0.5, 1e-12);  // 1000
+  EXPECT_EQ(mass.largest_weight, std::numeric_limits<double>::infinity());
+  // E[min(ρ, M)] and the mass are 1, and one draw has the mass as its mean.
+  for (size_t i = 0; i < kNumParameters; ++i) {
+    double kept = 0;
+    double drawn = 0;
+    for (size_t a = 0; a < 3; ++a) {
+      if (kLogged[a] > 0) {
+        kept += kLogged[a] * std::min(kClips[i], kWanted[a] / kLogged[a]);
+      }
+      if (kWanted[a] == 0) continue;
+      const double log_weight = std::log(kWanted[a]) - std::log(kLogged[a]);
+      drawn += kWanted[a] * MissingMassOfDraw(log_weight).beyond[i];
+    }
+    EXPECT_NEAR(kept + mass.beyond[i], 1, 1e-12) << i;
+    EXPECT_NEAR(drawn, mass.beyond[i], 1e-12) << i;
+  }
+}
+
 // Weights of 0.3 each, as of orders: they differ by rounding alone, which is no
 // variance to divide by.
 TEST(GroupSumsTest, ControlsThatVaryByRoundingAreConstant) {

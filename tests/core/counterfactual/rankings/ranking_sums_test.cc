@@ -387,7 +387,8 @@ TEST(RankingIntervalsTest, CoverAsOftenAsTheySay) {
       }
     }
   }
-  EXPECT_EQ(misses.size(), 34u);  // No bets on the adaptive estimator.
+  // The adaptive estimator has no interval of the value.
+  EXPECT_EQ(misses.size(), 32u);
   for (const auto& [name, count] : misses) {
     EXPECT_LE(count, 46) << name;
     if (name.find("betting") != std::string::npos) {
@@ -442,9 +443,8 @@ TEST(RankingIntervalsTest, TheBestOneDependsOnHowMuchThereIs) {
           {.sums = &few, .estimator = Kind::kItemPosition, .largest_group = 9})
           ->kind,
       IntervalKind::kBetting);
-  EXPECT_EQ(
-      BestRankingInterval({.sums = &few, .estimator = Kind::kAdaptive})->kind,
-      IntervalKind::kStudent);
+  EXPECT_FALSE(BestRankingInterval({.sums = &few, .estimator = Kind::kAdaptive})
+                   .has_value());
   EXPECT_EQ(
       BestRankingInterval({.sums = &few, .of = Of::kLogged, .largest_group = 9})
           ->kind,
@@ -454,6 +454,50 @@ TEST(RankingIntervalsTest, TheBestOneDependsOnHowMuchThereIs) {
   ASSERT_TRUE(bootstrap.has_value());
   EXPECT_LT(bootstrap->interval.lower, bootstrap->interval.value);
   EXPECT_GT(bootstrap->interval.upper, bootstrap->interval.value);
+}
+
+// In 12 % of the contexts the policy puts an item first that earns 0 and that
+// the log puts there once in 5,000 times, in place of one that earns 0.9.
+// Elsewhere items earn 0.9 and 0.7, the log tosses a coin, and the policy takes
+// the first one. Its gain is 0.88 · 0.1 - 0.12 · 0.9 = -0.02, of which logs of
+// 2,000 decisions have seen nothing but the first half.
+TEST(RankingIntervalsTest, WhatTheLogHardlyEverShowedIsNoGain) {
+  constexpr int kLogs = 40;
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  std::map<Kind, int> missed;
+  for (uint64_t log = 0; log < kLogs; ++log) {
+    RandomSequence random(SeedKey(700 + log));
+    auto sums = RankingSums::Create({.value = {{1}, 0}, .policies = {{}}});
+    ASSERT_OK(sums);
+    for (uint64_t unit = 0; unit < 2000; ++unit) {
+      const bool is_rare = random.Uniform() < 0.12;
+      const double propensity = is_rare ? 2e-4 : 0.5;
+      const bool is_chosen = random.Uniform() < propensity;
+      const double chance =
+          is_rare ? (is_chosen ? 0 : 0.9) : (is_chosen ? 0.9 : 0.7);
+      const double reward = random.Uniform() < chance ? 1 : 0;
+      const double logged = std::log(is_chosen ? propensity : 1 - propensity);
+      const double judged = is_chosen ? 0 : kNone;
+      const JudgedRanking ranking = {.log_conditionals = {&judged, 1}};
+      ASSERT_OK(
+          sums->Add(MixedUnit(unit), 1,
+                    {.rewards = {&reward, 1}, .log_conditionals = {&logged, 1}},
+                    {&ranking, 1}));
+    }
+    for (const Kind kind :
+         {Kind::kShownPrefix, Kind::kSelfNormalisedShownPrefix,
+          Kind::kRewardInteraction, Kind::kSelfNormalisedRewardInteraction}) {
+      const auto gain = BestRankingInterval(
+          {.sums = &*sums, .estimator = kind, .of = Of::kGainOverLog});
+      ASSERT_TRUE(gain.has_value());
+      missed[kind] +=
+          gain->interval.lower > -0.02 || gain->interval.upper < -0.02;
+    }
+  }
+  // 2.4 of 40 at the rate of 6 %; 8 have a probability below 0.003.
+  for (const auto& [kind, count] : missed) {
+    EXPECT_LE(count, 7) << RankingEstimatorKey(kind);
+  }
 }
 
 TEST(RankingIntervalsTest, WhatIsNotSupportedHasNone) {
