@@ -73,6 +73,11 @@ bool Fill(const EstimateStyle& style, const EstimateTask& task,
   return value || gain;
 }
 
+// The blend reckons with its bias in how it is blended.
+bool IgnoresBias(EstimatorKind kind) {
+  return IsBiased(kind) && kind != EstimatorKind::kBlendedDr;
+}
+
 OpeEstimate Begin(const EstimateTask& task) {
   OpeEstimate estimate;
   estimate.set_estimator(EstimatorKey(task.estimator.kind));
@@ -144,13 +149,41 @@ Estimator WithParameter(const PolicySums& sums, size_t policy,
 OpeEstimate MakeEstimate(const EstimateStyle& style, const EstimateTask& task,
                          std::optional<IntervalKind> kind) {
   OpeEstimate estimate = Begin(task);
-  if (!kind) kind = style.interval;
+  if (!kind) {
+    kind = style.interval;
+    const bool is_of_estimate =
+        kind == IntervalKind::kStudent || kind == IntervalKind::kBootstrap;
+    if (is_of_estimate && IgnoresBias(task.estimator.kind)) kind.reset();
+  }
   Fill(style, task, kind, &estimate);
   // An interval that was asked for need not apply.
   if (!estimate.has_value()) {
     Fill(style, task, std::nullopt, &estimate);
   }
   return estimate;
+}
+
+OpeEstimate MakeRow(const EstimateStyle& style, const EstimateTask& task) {
+  OpeEstimate row = MakeEstimate(style, task, IntervalKind::kStudent);
+  if (!IgnoresBias(task.estimator.kind)) return row;
+  row.set_value_alone(row.value().value());
+  if (row.has_gain()) row.set_gain_alone(row.gain().value());
+  row.clear_value();
+  row.clear_gain();
+  row.clear_value_interval();
+  row.clear_gain_interval();
+  row.set_no_interval(
+      "Its standard error says nothing of its bias, which the log cannot show "
+      "in full: an interval by it would be too narrow, or in the wrong place.");
+  return row;
+}
+
+GainBound LowerBoundOfGain(const EstimateStyle& style,
+                           const EstimateTask& task) {
+  const Of of = style.against ? Of::kGainOverPolicy : Of::kGainOverLog;
+  std::optional<JudgedInterval> gain = Make(style, task, of, style.interval);
+  if (!gain) gain = Make(style, task, of, std::nullopt);
+  return {gain->kind, style.range() * gain->lower_error, gain->missing_mass};
 }
 
 OpeEstimate MakeGrouped(EstimateStyle style, const EstimateTask& task) {
@@ -173,13 +206,17 @@ std::vector<OpeEstimate> MakeIntervals(const EstimateStyle& style,
                                        const EstimateTask& task) {
   std::vector<OpeEstimate> estimates;
   for (const IntervalKind kind : AllIntervalKinds()) {
+    const bool is_of_estimate =
+        kind == IntervalKind::kStudent || kind == IntervalKind::kBootstrap;
+    if (is_of_estimate && IgnoresBias(task.estimator.kind)) continue;
     OpeEstimate estimate = Begin(task);
     if (!Fill(style, task, kind, &estimate)) continue;
     std::string assumes = AssumptionOf(kind);
-    const bool is_of_estimate =
-        kind == IntervalKind::kStudent || kind == IntervalKind::kBootstrap;
     if (is_of_estimate && IsFittedToRewards(task.estimator.kind)) {
       assumes += " What the estimator fits to the rewards is taken for given.";
+      if (IsBiased(task.estimator.kind)) {
+        assumes += " The bias that it accepts for less variance is left out.";
+      }
     }
     estimate.set_assumes(assumes);
     estimates.push_back(std::move(estimate));

@@ -54,6 +54,21 @@ config::v1::OpeEstimate MakeEstimate(const EstimateStyle& style,
                                      const EstimateTask& task,
                                      std::optional<IntervalKind> kind);
 
+// Returns the estimate with Student's interval or, if its estimator has a bias
+// that Student's interval ignores, without an interval and with the reason.
+config::v1::OpeEstimate MakeRow(const EstimateStyle& style,
+                                const EstimateTask& task);
+
+// What the lower bound of the gain goes by, in units of the reward.
+struct GainBound {
+  IntervalKind kind = IntervalKind::kStudent;
+  double standard_error = 0;  // Infinite if not known.
+  // As in JudgedInterval, of the gain that is asked for.
+  double missing_mass = 0;
+};
+GainBound LowerBoundOfGain(const EstimateStyle& style,
+                           const EstimateTask& task);
+
 // Returns the estimate with Student's interval, over groups of neighbours
 // instead of units.
 config::v1::OpeEstimate MakeGrouped(EstimateStyle style,

@@ -264,6 +264,18 @@ StoredFinding BoundsContradict(const JudgedPolicy& policy) {
                    "than there is."));
 }
 
+model::v1::Finding HardlyJudged(double missing_mass) {
+  StoredFinding finding = Make(
+      "missing_mass", StoredFinding::CAUTION,
+      absl::StrFormat(
+          "The log can hardly judge %.2g %% of what the policy does: it takes "
+          "these actions too rarely, or never. Intervals count that share with "
+          "the worst reward. Log with more exploration.",
+          100 * missing_mass));
+  finding.set_part("test");
+  return finding;
+}
+
 StoredFinding EstimatorDoesNotApply(EstimatorKind asked, EstimatorKind taken) {
   return Make("other_estimator", StoredFinding::CAUTION,
               absl::StrCat("The estimator ", EstimatorKey(asked),

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "core/counterfactual/estimators.h"
 #include "core/counterfactual/evaluation/planning.h"
+#include "core/counterfactual/evaluation/support.h"
 #include "process/version.h"
 #include "trainer/offpolicy/stored_overlap.h"
 #include "trainer/ope/exploration_report.h"
@@ -56,6 +57,16 @@ class Reporter {
     AddExploration(task_, WantedImprovement(), &report_);
     for (std::string& text : AssumptionTexts(task_.options, report_)) {
       report_.add_assumptions(std::move(text));
+    }
+    if (std::any_of(report_.policies().begin(), report_.policies().end(),
+                    [](const OpePolicy& policy) {
+                      return !policy.has_missing_mass();
+                    })) {
+      report_.add_assumptions(
+          "The log does not say of all policies what else it could have done: "
+          "of policies without missing_mass, intervals reckon with whatever "
+          "the weights leave open, and are wider. Selections and orders of "
+          "versions in --model_store, and of uniform logs, say it.");
     }
     if (task_.model != nullptr) {
       report_.add_assumptions(absl::StrFormat(
@@ -191,6 +202,7 @@ class Reporter {
       *policy->add_intervals() = std::move(interval);
     }
     AddOverlap(k, judged, policy);
+    AddMissingMass(k, policy);
     AddMoreRewards(task_, k, policy);
     *policy->mutable_grouped() = MakeGrouped(
         task_.style,
@@ -209,9 +221,8 @@ class Reporter {
               ? chosen
               : WithParameter(sums_, k, kind, task_.style.confidence);
       OpeEstimate* const estimate = policy->add_estimates();
-      *estimate = MakeEstimate(
-          task_.style, {.sums = sums_, .policy = k, .estimator = estimator},
-          IntervalKind::kStudent);
+      *estimate = MakeRow(task_.style,
+                          {.sums = sums_, .policy = k, .estimator = estimator});
       estimate->set_chosen(kind == chosen.kind);
       estimate->set_assumes(AssumptionOf(kind));
     }
@@ -244,6 +255,14 @@ class Reporter {
     }
   }
 
+  void AddMissingMass(size_t k, OpePolicy* policy) {
+    constexpr double kNoticeable = 0.005;
+    if (!sums_.IsSupportKnown(k)) return;
+    const double mass = SidesOf({.sums = &sums_, .policy = k}).missing_mass;
+    policy->set_missing_mass(mass);
+    if (mass >= kNoticeable) *policy->add_findings() = HardlyJudged(mass);
+  }
+
   double Failure() const { return (1 - task_.style.confidence) / 2; }
 
   // Decisions by day; 0 if unknown.
@@ -260,32 +279,17 @@ class Reporter {
     return task_.options.improvement() * std::abs(report_.logged().value());
   }
 
-  // Returns the standard error of what the interval of the gain goes by: bounds
-  // of the value itself are those of IPS, whatever the estimator.
-  double PlanningError(size_t k, const OpeEstimate& answer) const {
-    const auto kind = IntervalOfKey(answer.gain_interval());
-    if (!kind || !HoldsForEverySize(*kind)) return answer.gain_standard_error();
-    return MakeEstimate(
-               task_.style,
-               {.sums = sums_, .policy = k, .estimator = {EstimatorKind::kIps}},
-               IntervalKind::kStudent)
-        .gain_standard_error();
-  }
-
   // Returns how many decisions an improvement takes, by the kind of interval
-  // that this log's answer has; at least as many as its width here asks for.
-  uint64_t DecisionsFor(double improvement, double error,
+  // that this log's answer has; at least as many as the distance of its lower
+  // end asks for.
+  uint64_t DecisionsFor(double improvement, const GainBound& bound,
                         const OpeEstimate& answer) const {
-    const model::v1::Estimate& gain = answer.gain();
-    const double distance = std::max(gain.value() - gain.lower(),
-                                     (gain.upper() - gain.lower()) / 2);
+    const double distance = answer.gain().value() - answer.gain().lower();
     const uint64_t decisions = task_.summary.decisions;
-    return std::max(
-        DecisionsToSee(error, decisions, improvement, Failure(), kPower,
-                       IntervalOfKey(answer.gain_interval())
-                           .value_or(IntervalKind::kStudent)),
-        DecisionsToSee(distance / NormalQuantile(1 - Failure()), decisions,
-                       improvement, Failure(), kPower));
+    return std::max(DecisionsToSee(bound.standard_error, decisions, improvement,
+                                   Failure(), kPower, bound.kind),
+                    DecisionsToSee(distance / NormalQuantile(1 - Failure()),
+                                   decisions, improvement, Failure(), kPower));
   }
 
   // Returns how many decisions the improvement of the options takes; 0 if it is
@@ -293,9 +297,10 @@ class Reporter {
   uint64_t AddPlans(size_t k, const OpePolicy& policy) {
     constexpr double kFactors[] = {0.2, 0.5, 1, 2, 5};
     uint64_t needed = 0;
-    const double error = PlanningError(k, policy.answer());
-    if (!policy.answer().has_gain() || !std::isfinite(error) || error <= 0 ||
-        WantedImprovement() == 0) {
+    if (!policy.answer().has_gain() || WantedImprovement() == 0) return 0;
+    const GainBound bound = LowerBoundOfGain(
+        task_.style, {.sums = sums_, .policy = k, .estimator = estimators_[k]});
+    if (!std::isfinite(bound.standard_error) || bound.standard_error <= 0) {
       return 0;
     }
     for (const double factor : kFactors) {
@@ -303,7 +308,7 @@ class Reporter {
       plan->set_policy(policy.name());
       plan->set_improvement(factor * WantedImprovement());
       const uint64_t decisions =
-          DecisionsFor(plan->improvement(), error, policy.answer());
+          DecisionsFor(plan->improvement(), bound, policy.answer());
       plan->set_decisions(decisions);
       plan->set_seen(task_.summary.decisions);
       if (DailyRate() > 0) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "process/text_table.h"
 #include "trainer/ope/ope_words.h"
 #include "trainer/tuples/scan/left_out_report.h"
@@ -21,9 +23,11 @@ using config::v1::OpeSlice;
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string ValueCell(const OpeEstimate& estimate) {
+  if (estimate.has_value_alone()) return Text(estimate.value_alone());
   return estimate.has_value() ? Text(estimate.value().value()) : "";
 }
 std::string GainCell(const OpeEstimate& estimate) {
+  if (estimate.has_gain_alone()) return SignedText(estimate.gain_alone());
   return estimate.has_gain() ? SignedText(estimate.gain().value()) : "";
 }
 std::string IntervalCell(bool is_set, const model::v1::Estimate& estimate) {
@@ -32,9 +36,11 @@ std::string IntervalCell(bool is_set, const model::v1::Estimate& estimate) {
                 : "";
 }
 std::string ValueInterval(const OpeEstimate& estimate) {
+  if (estimate.has_value_alone()) return "none";
   return IntervalCell(estimate.has_value(), estimate.value());
 }
 std::string GainInterval(const OpeEstimate& estimate) {
+  if (estimate.has_gain_alone()) return "none";
   return IntervalCell(estimate.has_gain(), estimate.gain());
 }
 
@@ -113,6 +119,22 @@ void AppendAnswers(const OpeReport& report, std::string* text) {
   absl::StrAppend(text, "\n", FormatTable(rows));
 }
 
+// Says which rows have no interval, and why.
+void AppendWithoutInterval(
+    const google::protobuf::RepeatedPtrField<OpeEstimate>& rows,
+    std::string* text) {
+  std::map<std::string, std::vector<std::string>> rows_of;  // By reason.
+  for (const OpeEstimate& row : rows) {
+    if (row.has_no_interval()) {
+      rows_of[row.no_interval()].push_back(EstimatorCell(row));
+    }
+  }
+  for (const auto& [reason, names] : rows_of) {
+    absl::StrAppend(text, "  No interval of ", absl::StrJoin(names, ", "), ": ",
+                    reason, "\n");
+  }
+}
+
 void AppendRankings(const OpePolicy& policy, std::string* text) {
   if (!policy.has_rankings()) return;
   absl::StrAppend(text, "\n", policy.name(), " by rank. ",
@@ -128,6 +150,7 @@ void AppendRankings(const OpePolicy& policy, std::string* text) {
                         : ""});
   }
   absl::StrAppend(text, FormatTable(rows));
+  AppendWithoutInterval(policy.rankings().estimates(), text);
   for (const auto& test : policy.rankings().tests()) {
     absl::StrAppend(
         text, "  ", test.question(), " ",
@@ -169,6 +192,7 @@ void AppendEstimates(const OpePolicy& policy, std::string* text) {
                     GainInterval(policy.grouped())});
   }
   absl::StrAppend(text, FormatTable(rows));
+  AppendWithoutInterval(policy.estimates(), text);
   for (const OpeEstimate& reward : policy.more_rewards()) {
     absl::StrAppend(text, "  ", reward.estimator(), ": ",
                     reward.has_value()

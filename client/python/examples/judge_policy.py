@@ -114,8 +114,8 @@ report = ope.read_ope(output / "report.json")
 # %%
 for name, value in mine.items():
     theirs = ope.estimate(report, "mine", name)
-    print(f"{name:6} here {value:.9f}  sortition-trainer {theirs.value.value:.9f}")
-    if not np.isclose(value, theirs.value.value, rtol=1e-9):
+    print(f"{name:6} here {value:.9f}  sortition-trainer {ope.value_of(theirs):.9f}")
+    if not np.isclose(value, ope.value_of(theirs), rtol=1e-9):
         sys.exit(f"{name} differs")
 print(ope.estimates_to_frame(report).to_string(index=False))
 print(report.verdict)

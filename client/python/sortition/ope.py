@@ -56,18 +56,33 @@ def estimate(
     return estimates[estimator]
 
 
+def value_of(entry: ope_report_pb2.OpeEstimate) -> float:
+    """Returns the value of a row, whether or not it has an interval."""
+    return entry.value_alone if entry.HasField("value_alone") else entry.value.value
+
+
+def gain_of(entry: ope_report_pb2.OpeEstimate) -> float:
+    """Returns the gain of a row, whether or not it has an interval; NaN: it has none."""
+    if entry.HasField("gain_alone"):
+        return entry.gain_alone
+    return entry.gain.value if entry.HasField("gain") else float("nan")
+
+
 def estimates_to_frame(report: ope_report_pb2.OpeReport) -> Any:
-    """Returns a DataFrame with a row for each policy and estimator."""
+    """Returns a DataFrame with a row for each policy and estimator.
+
+    lower and upper are NaN for estimators whose bias no interval reckons with.
+    """
     import pandas
 
     rows = [
         {
             "policy": policy.name,
             "estimator": entry.estimator,
-            "value": entry.value.value,
-            "lower": entry.value.lower,
-            "upper": entry.value.upper,
-            "gain": entry.gain.value if entry.HasField("gain") else float("nan"),
+            "value": value_of(entry),
+            "lower": entry.value.lower if entry.HasField("value") else float("nan"),
+            "upper": entry.value.upper if entry.HasField("value") else float("nan"),
+            "gain": gain_of(entry),
             "standard_error": entry.standard_error,
             "chosen": entry.chosen,
         }

@@ -6,7 +6,9 @@
 
 #include "tests/testing/refusal_table.h"
 #include "tests/trainer/ope/ope_fixture.h"
+#include "trainer/ope/ope_text.h"
 #include "trainer/ope/ope_words.h"
+#include "trainer/ope/page/ope_page.h"
 
 namespace sortition {
 namespace {
@@ -16,6 +18,7 @@ using config::v1::OpeOptions;
 using config::v1::OpePolicy;
 using config::v1::OpeReport;
 using model::v1::Finding;
+using testing::HasSubstr;
 using testing::StartsWith;
 
 // Four decisions between two candidates, drawn uniformly.
@@ -77,9 +80,63 @@ TEST_F(OpeFixture, IntervalsSayWhatIsFittedToRewards) {
            std::string::npos;
   };
   EXPECT_TRUE(has_note("controlled_ips"));
-  EXPECT_TRUE(has_note("clipped"));
   EXPECT_FALSE(has_note("ips"));
   EXPECT_FALSE(has_note("snips"));
+}
+
+// Clipping makes estimates too low by an amount that no standard error shows.
+TEST_F(OpeFixture, RowsWithABiasHaveNoInterval) {
+  WriteLog(FourTuples());
+  SetPolicies({"mine=" + Write("mine.csv", kFourProbabilities)});
+  const OpeReport report = Judge();
+  const OpePolicy& mine = PolicyOf(report, "mine");
+  int alone = 0;
+  for (const auto& row : mine.estimates()) {
+    const bool is_biased = IsBiased(*EstimatorOfKey(row.estimator())) &&
+                           row.estimator() != "blended_dr";
+    EXPECT_EQ(row.has_value_alone(), is_biased) << row.estimator();
+    EXPECT_EQ(row.has_no_interval(), is_biased) << row.estimator();
+    EXPECT_EQ(row.has_value(), !is_biased) << row.estimator();
+    EXPECT_EQ(row.has_gain(), !is_biased) << row.estimator();
+    alone += is_biased ? 1 : 0;
+  }
+  EXPECT_GE(alone, 4);
+  const std::string text = FormatOpeReport(report);
+  EXPECT_THAT(text, HasSubstr("No interval of clipped"));
+  EXPECT_THAT(OpePage(report), HasSubstr("no interval"));
+  // Asked for, it is the answer, with an interval of the value.
+  options_.set_estimator("clipped");
+  options_.set_interval("student");
+  const OpePolicy asked = PolicyOf(Judge(), "mine");
+  EXPECT_EQ(asked.answer().estimator(), "clipped");
+  EXPECT_NE(asked.answer().value_interval(), "student");
+  for (const auto& interval : asked.intervals()) {
+    EXPECT_NE(interval.value_interval(), "student");
+    EXPECT_NE(interval.value_interval(), "bootstrap");
+  }
+}
+
+// A log that is uniform by all of its propensities says what else it could have
+// done; one that agrees with the uniform policy by chance says nothing.
+TEST_F(OpeFixture, ALogThatAgreesByChanceSaysNothingOfOtherActions) {
+  const auto probabilities = Write("one.csv", ProbabilityRows(400, "1,0"));
+  for (const bool is_uniform : {true, false}) {
+    std::vector<log::v1::BanditTuple> tuples =
+        AlternatingTuples(400, [](int i) { return i % 4 == 0 ? 1.0 : 0.0; });
+    if (!is_uniform) {
+      tuples.back().mutable_decision()->set_log_propensity(std::log(0.25));
+    }
+    const std::string directory = dir_.Sub(is_uniform ? "uniform" : "chance");
+    WriteSegment(directory, 0, tuples);
+    options_.set_tuples(directory);
+    SetPolicies({"one=" + probabilities});
+    options_.set_reward_model("none");
+    const OpePolicy one = PolicyOf(Judge(), "one");
+    EXPECT_EQ(one.has_missing_mass(), is_uniform);
+    if (is_uniform) {
+      EXPECT_EQ(one.missing_mass(), 0);
+    }
+  }
 }
 
 TEST_F(OpeFixture, RewardsAreInTheirUnits) {

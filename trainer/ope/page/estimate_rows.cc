@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "process/drawing/xml_text.h"
@@ -16,6 +17,36 @@ bool Has(const OpeEstimate& estimate, Quantity quantity) {
   const bool set =
       quantity == Quantity::kValue ? estimate.has_value() : estimate.has_gain();
   return set && !std::isnan(NumberOf(estimate, quantity).value());
+}
+
+namespace {
+
+// Returns the number of an estimate without an interval; nothing if it has one.
+std::optional<double> Alone(const OpeEstimate& estimate, Quantity quantity) {
+  if (quantity == Quantity::kValue) {
+    if (!estimate.has_value_alone()) return std::nullopt;
+    return estimate.value_alone();
+  }
+  if (!estimate.has_gain_alone()) return std::nullopt;
+  return estimate.gain_alone();
+}
+
+}  // namespace
+
+std::string EstimateText(const OpeEstimate& estimate, Quantity quantity,
+                         int decimals) {
+  if (const auto alone = Alone(estimate, quantity)) {
+    return absl::StrCat(FormatNumber(*alone, decimals), ", no interval");
+  }
+  const bool is_set =
+      quantity == Quantity::kValue ? estimate.has_value() : estimate.has_gain();
+  return is_set ? FormatEstimate(NumberOf(estimate, quantity), decimals) : "";
+}
+
+std::string AssumptionsOf(const OpeEstimate& estimate) {
+  if (!estimate.has_no_interval()) return estimate.assumes();
+  return absl::StrCat(estimate.assumes(),
+                      " No interval: ", estimate.no_interval());
 }
 
 const model::v1::Estimate& NumberOf(const OpeEstimate& estimate,
@@ -71,6 +102,11 @@ ForestPlot::Row RowOf(const OpeEstimate& estimate, Quantity quantity,
                          .estimate = {{kUnknown, kUnknown, kUnknown}},
                          .note = "unknown",
                          .marked = estimate.chosen()};
+  if (const auto alone = Alone(estimate, quantity)) {
+    row.estimate = {*alone, kUnknown, kUnknown};
+    row.note = EstimateText(estimate, quantity, decimals);
+    return row;
+  }
   if (!Has(estimate, quantity)) return row;
   const model::v1::Estimate& number = NumberOf(estimate, quantity);
   row.estimate = {number.value(), number.lower(), number.upper()};

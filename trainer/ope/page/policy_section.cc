@@ -64,11 +64,11 @@ std::string EstimatorsTable(const OpeReport& report, const OpePolicy& policy) {
     const std::string name = EscapeXml(EstimatorName(*estimate));
     table.html_rows.push_back(
         {estimate->chosen() ? Element("strong", name + " (the answer)") : name,
-         FormatEstimate(estimate->value(), value_decimals),
+         EstimateText(*estimate, Quantity::kValue, value_decimals),
          EscapeXml(estimate->value_interval()),
-         estimate->has_gain() ? FormatEstimate(estimate->gain(), gain_decimals)
-                              : "",
-         EscapeXml(estimate->gain_interval()), EscapeXml(estimate->assumes())});
+         EstimateText(*estimate, Quantity::kGain, gain_decimals),
+         EscapeXml(estimate->gain_interval()),
+         EscapeXml(AssumptionsOf(*estimate))});
   }
   return Table(table);
 }
@@ -117,12 +117,12 @@ std::string RankingsTable(const OpeReport& report, const OpePolicy& policy) {
     const std::string name = EscapeXml(EstimatorName(*row));
     table.html_rows.push_back(
         {row->chosen() ? Element("strong", name + " (to read)") : name,
-         FormatEstimate(row->value(), value_decimals),
-         row->has_gain() ? FormatEstimate(row->gain(), gain_decimals) : "",
+         EstimateText(*row, Quantity::kValue, value_decimals),
+         EstimateText(*row, Quantity::kGain, gain_decimals),
          row->has_effective_sample_size()
              ? FormatRounded(row->effective_sample_size(), 3)
              : "",
-         EscapeXml(row->assumes())});
+         EscapeXml(AssumptionsOf(*row))});
   }
   return absl::StrCat(Paragraph(policy.rankings().guidance()), Table(table));
 }

@@ -44,17 +44,33 @@ class Rows {
   std::optional<OpeEstimate> RowOf(size_t policy, Kind kind) const {
     if (!judgement_.Has(policy, kind)) return std::nullopt;
     const auto value = BestRankingInterval(TaskOf(policy, kind, Of::kValue));
-    if (!value.has_value()) return std::nullopt;
     OpeEstimate row;
     row.set_estimator(RankingEstimatorKey(kind));
     row.set_assumes(RankingAssumptionOf(kind));
     row.set_effective_sample_size(
         judgement_.sums().EffectiveSampleSize(policy, kind));
+    const bool has_gain =
+        style_.against != policy &&
+        (!style_.against || judgement_.Has(*style_.against, kind));
+    const RankingIntervalTask gain_task = TaskOf(
+        policy, kind, style_.against ? Of::kGainOverPolicy : Of::kGainOverLog);
+    if (!value.has_value()) {
+      row.set_no_interval(
+          "What the log could not show may earn anything, and nothing bounds "
+          "by how much this estimate misses it.");
+      const auto alone = EstimateAlone(TaskOf(policy, kind, Of::kValue));
+      if (!alone.has_value()) return std::nullopt;
+      row.set_value_alone(scale_ * alone->value);
+      row.set_standard_error(scale_ * alone->standard_error);
+      const auto gain = has_gain ? EstimateAlone(gain_task) : std::nullopt;
+      if (!gain.has_value()) return row;
+      row.set_gain_alone(scale_ * gain->value);
+      row.set_gain_standard_error(scale_ * gain->standard_error);
+      return row;
+    }
     SetValue(*value, scale_, &row);
-    if (style_.against == policy) return row;
-    if (style_.against && !judgement_.Has(*style_.against, kind)) return row;
-    const auto gain = BestRankingInterval(TaskOf(
-        policy, kind, style_.against ? Of::kGainOverPolicy : Of::kGainOverLog));
+    if (!has_gain) return row;
+    const auto gain = BestRankingInterval(gain_task);
     if (gain.has_value()) SetGain(*gain, scale_, &row);
     return row;
   }
@@ -103,6 +119,14 @@ class Rows {
           judgement_.units().LargestGroup(RankingJudgement::kNumGroups);
     }
     return task;
+  }
+
+  // Without an interval; nullopt if the estimator is not supported.
+  static std::optional<RatioEstimate> EstimateAlone(
+      const RankingIntervalTask& task) {
+    const std::vector<Ratio> ratios = RatiosOf(task);
+    if (ratios.empty()) return std::nullopt;
+    return EstimateRatios(task.sums->sums(), ratios);
   }
 
   // Bets would need to know how large a term can be.

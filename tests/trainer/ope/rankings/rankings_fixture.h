@@ -70,7 +70,9 @@ class RankingsOpeTest : public OpeFixture {
     ASSERT_NE(row, nullptr) << key;
     EXPECT_GT(row->standard_error(), 0) << key;
     EXPECT_LT(row->standard_error(), 0.2) << key;
-    EXPECT_NEAR(row->value().value(), value, 5 * row->standard_error()) << key;
+    const double estimate =
+        row->has_value_alone() ? row->value_alone() : row->value().value();
+    EXPECT_NEAR(estimate, value, 5 * row->standard_error()) << key;
     EXPECT_FALSE(row->assumes().empty()) << key;
   }
 
