@@ -13,7 +13,7 @@
 #include "bench/verdicts/parts.h"
 #include "core/base/status_macros.h"
 
-ABSL_FLAG(std::string, parts, "arms,outcomes,selection",
+ABSL_FLAG(std::string, parts, "arms,outcomes,rates,selection,support",
           "what is measured, comma-separated");
 ABSL_FLAG(int, runs, 1000, "simulations of each setting, in [10, 1000000]");
 ABSL_FLAG(int, threads, 2, "threads, in [1, 1000]");
@@ -37,7 +37,9 @@ absl::StatusOr<Report> Run() {
   const std::vector<std::pair<std::string, Part>> parts = {
       {"arms", MeasureArms},
       {"outcomes", MeasureOutcomes},
-      {"selection", MeasureSelection}};
+      {"rates", MeasureRates},
+      {"selection", MeasureSelection},
+      {"support", MeasureSupport}};
   std::set<std::string> wanted =
       absl::StrSplit(absl::GetFlag(FLAGS_parts), ',', absl::SkipEmpty());
   Report report;
@@ -48,7 +50,7 @@ absl::StatusOr<Report> Run() {
   if (wanted.empty()) return report;
   return absl::InvalidArgumentError(
       absl::StrCat("--parts has ", *wanted.begin(),
-                   ", must be of arms, outcomes, selection"));
+                   ", must be of arms, outcomes, rates, selection, support"));
 }
 
 }  // namespace

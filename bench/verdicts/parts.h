@@ -18,5 +18,10 @@ std::vector<Target> MeasureArms(const VerdictOptions& options);
 std::vector<Target> MeasureOutcomes(const VerdictOptions& options);
 // Simulated sharp logs: how good the policies are that `train` chooses.
 std::vector<Target> MeasureSelection(const VerdictOptions& options);
+// Logs that hardly ever tried what a policy does: false passes of guardrails,
+// coverage of rows by rank, and power where nothing is missing.
+std::vector<Target> MeasureSupport(const VerdictOptions& options);
+// Intervals at small click rates: width and coverage.
+std::vector<Target> MeasureRates(const VerdictOptions& options);
 
 }  // namespace sortition
