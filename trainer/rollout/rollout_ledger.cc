@@ -31,13 +31,15 @@ using model::v1::LedgerRecord;
 using model::v1::LedgerRound;
 using model::v1::Rollout;
 
+constexpr uint32_t kFormatVersion = 1;
+
 std::string LedgerPath(const std::string& model_dir) {
   return absl::StrCat(model_dir, "/ROLLOUT_LEDGER");
 }
 
 LedgerIdentity IdentityOf(const Rollout& rollout) {
   LedgerIdentity identity;
-  identity.set_format_version(1);
+  identity.set_format_version(kFormatVersion);
   identity.set_salt(rollout.salt());
   identity.set_canary_version(rollout.canary_version());
   identity.set_stable_version(rollout.stable_version());
@@ -63,6 +65,11 @@ class LedgerCheck {
     const bool is_first = num_records_++ == 0;
     if (is_first != record.has_identity()) {
       return Unusable(path_, "its first record is missing, or there twice");
+    }
+    if (is_first && record.identity().format_version() != kFormatVersion) {
+      return Unusable(path_, absl::StrCat("format_version is ",
+                                          record.identity().format_version(),
+                                          ", must be ", kFormatVersion));
     }
     if (is_first && record.identity().SerializeAsString() != identity_) {
       return Unusable(path_,

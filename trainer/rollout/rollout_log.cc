@@ -1,8 +1,10 @@
 #include "trainer/rollout/rollout_log.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
@@ -150,11 +152,14 @@ class LedgerState {
       rounds_.Restore(FromLedger(round));
     }
     for (const model::v1::LedgerOutcome& outcome : record.outcomes()) {
-      if (!rounds_.RestoreClosed(FromLedger(outcome))) {
+      if (!std::isfinite(outcome.mean()) ||
+          !rounds_.RestoreClosed(FromLedger(outcome))) {
         return absl::DataLossError(absl::StrCat(
             "ROLLOUT_LEDGER closes outcome ", outcome.outcome(), " of round ",
-            outcome.round(), ": must be open, of ", rounds_.rounds().size(),
-            " rounds; end the rollout with `sortition-trainer rollout --stop` "
+            outcome.round(), " with mean = ", outcome.mean(),
+            ": must be open, of ", rounds_.rounds().size(),
+            " rounds, and finite; end the rollout with `sortition-trainer "
+            "rollout --stop` "
             "and begin a new one"));
       }
       TakeOutcome(FromLedger(outcome));
@@ -284,6 +289,21 @@ absl::StatusOr<LogReading> ReadDecisions(
   return reading;
 }
 
+// Notes it if tuples were removed before they were read.
+void NoteUnreadGap(const Rollout& rollout, int64_t now_us,
+                   const std::vector<TupleSource>& sources, LedgerState* state,
+                   LedgerRecord* record) {
+  const std::string directory = FindUnreadGap(state->before(), sources);
+  if (directory.empty()) return;
+  model::v1::LedgerGap& gap = *record->mutable_gap();
+  gap.set_directory(directory);
+  gap.set_from_us(state->before().newest_us);
+  gap.set_to_us(now_us);
+  gap.set_places(
+      PlacesOfShare(rollout.plan().shares(static_cast<int>(rollout.stage()))));
+  state->NoteGap(gap);
+}
+
 absl::StatusOr<LedgerEnd> ReplayLedger(const std::string& model_dir,
                                        const Rollout& rollout,
                                        LedgerState* state) {
@@ -318,16 +338,7 @@ absl::StatusOr<RolloutReading> ReadRolloutLog(
   ASSIGN_OR_RETURN(const std::vector<TupleSource> sources_after,
                    FindTupleSources(options.tuples(), now_us));
   AddedRecords added(now_us, state.rounds().rounds().size());
-  const std::string gap = FindUnreadGap(state.before(), sources_after);
-  if (!gap.empty()) {
-    model::v1::LedgerGap& noted = *added.last()->mutable_gap();
-    noted.set_directory(gap);
-    noted.set_from_us(state.before().newest_us);
-    noted.set_to_us(now_us);
-    noted.set_places(PlacesOfShare(
-        rollout.plan().shares(static_cast<int>(rollout.stage()))));
-    state.NoteGap(noted);
-  }
+  NoteUnreadGap(rollout, now_us, sources_after, &state, added.last());
   UnitRounds& rounds = state.rounds();
   rounds.BeginPass();
   log.decisions.Give(
