@@ -122,7 +122,8 @@ TEST_F(OverridesTrainTest, AsShownAnUnchangedPolicyKeepsItsGuardrails) {
   const WeightedTuples test =
       *WeighLinear(family, *ParametersOf(family, LoggingModel({})), data.test);
   ASSERT_GT(test.shown_otherwise, 0u);
-  const auto guardrails = JudgeGuardrails(data.guarded, test, 1, 0.95);
+  const auto guardrails =
+      JudgeGuardrails(data.guarded, {.test = test, .missing = {}});
   ASSERT_THAT(guardrails, testing::SizeIs(1));
   EXPECT_NEAR(guardrails[0].change().value(), 0, 1e-9);
 }

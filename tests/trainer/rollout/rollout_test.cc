@@ -278,7 +278,8 @@ TEST_F(RolloutEndTest, GoesBackForAGuardrail) {
                 absl::Hours(1));
   ASSERT_OK_AND_ASSIGN(const auto before, StepRollout(options_));
   EXPECT_EQ(before.step().action(), "WAIT");
-  EXPECT_EQ(before.step().canary().decisions(), 0u);
+  ASSERT_EQ(before.step().guardrails_size(), 1);
+  EXPECT_DOUBLE_EQ(before.step().guardrails(0).evidence_worse(), 1);
   write_through(absl::Now());
   ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
   EXPECT_THAT(
