@@ -114,16 +114,22 @@ bool IsOfSides(IntervalKind kind) {
          kind == IntervalKind::kBoundedLikelihood;
 }
 
-// The mass that is charged. Estimates lack it on either side, where it is
-// known.
+// The mass that weights up to the largest M leave out; 0 if it is not known.
+double MassWithoutWeights(const PolicySums& sums, size_t policy) {
+  if (!sums.IsSupportKnown(policy)) return 0;
+  return sums.MeanOf(sums.MissingMassOf(policy, kNumParameters - 1));
+}
+
+// The mass that is charged. Estimates lack what has no weight at all, on either
+// side; that large weights were seen is assumed of them.
 double ChargeOf(const IntervalTask& task, IntervalKind kind,
                 const Sides& sides) {
   if (IsOfSides(kind)) return sides.missing_mass;
-  const bool is_known =
-      IsOfEstimate(kind) && task.of != Of::kLogged &&
-      task.sums->IsSupportKnown(task.policy) &&
-      (task.of != Of::kGainOverPolicy || task.sums->IsSupportKnown(task.other));
-  return is_known ? sides.missing_mass : 0;
+  if (!IsOfEstimate(kind) || task.of == Of::kLogged) return 0;
+  return MassWithoutWeights(*task.sums, task.policy) +
+         (task.of == Of::kGainOverPolicy
+              ? MassWithoutWeights(*task.sums, task.other)
+              : 0);
 }
 
 Bounds Widened(const Bounds& bounds, double slack) {
@@ -247,8 +253,7 @@ std::vector<Ratio> RatiosOf(const IntervalTask& task) {
 
 std::optional<JudgedInterval> MakeInterval(const IntervalTask& task,
                                            IntervalKind kind) {
-  const bool uses_sides = IsOfEstimate(kind) || IsOfSides(kind);
-  return MakeBy(task, kind, uses_sides ? SidesOf(task) : Sides());
+  return MakeBy(task, kind, IsOfSides(kind) ? SidesOf(task) : Sides());
 }
 
 JudgedInterval BestInterval(const IntervalTask& task) {

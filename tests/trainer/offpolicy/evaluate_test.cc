@@ -335,15 +335,18 @@ TEST_F(GuardrailsTest, ARangeIsTakenFromTheOptionIfItIsGiven) {
   EXPECT_FALSE(wide.evaluation().guardrails(0).holds());
 }
 
-// In 4 % of the contexts the policy takes an action that the log tries once in
-// 2,000 times, and of which 85 % of the users complain. Elsewhere nothing
-// changes, and 1 % complain: complaints rise by 0.033, and 0.01 is allowed. Of
-// 20,000 tuples less than one has seen an action that causes it.
+// In 2 % of the contexts the policy takes an action that the log tries once in
+// 2,000 times, and of which 93 % of the users complain. Elsewhere it takes with
+// probability 0.9 what the log takes with 0.1, and 3 % complain of anything:
+// complaints rise by 0.018, and 0.01 is allowed. Of 20,000 tuples less than one
+// has seen an action that causes it, and the mean weight lacks 0.02 with a
+// standard error of 0.019.
 TEST(JudgeGuardrailsTest, WhatTheLogHardlyEverTriedDoesNotHold) {
   constexpr int kLogs = 8;
-  constexpr double kPropensity = 5e-4;
-  constexpr double kRare[2] = {kPropensity, 1 - kPropensity};
-  constexpr double kCommon[2] = {0.5, 0.5};
+  constexpr double kRare[2] = {5e-4, 1 - 5e-4};
+  constexpr double kAlways[2] = {1, 0};
+  constexpr double kCommon[2] = {0.1, 0.9};
+  constexpr double kWanted[2] = {0.9, 0.1};
   for (const bool is_known : {true, false}) {
     int holds = 0;
     for (uint64_t log = 0; log < kLogs; ++log) {
@@ -353,19 +356,16 @@ TEST(JudgeGuardrailsTest, WhatTheLogHardlyEverTriedDoesNotHold) {
       GuardedReward complaints = {
           .name = "complaints", .allowed = 0.01, .min = -1, .max = 0};
       for (uint64_t i = 0; i < 20000; ++i) {
-        const bool is_rare = random.Uniform() < 0.04;
-        const double propensity = is_rare ? kPropensity : 0.5;
-        const bool is_taken = random.Uniform() < propensity;
-        const double target = is_rare ? 1 : 0.5;
-        const double chosen = is_taken ? target : 1 - target;
+        const bool is_rare = random.Uniform() < 0.02;
+        const double(&logged)[2] = is_rare ? kRare : kCommon;
+        const double(&wanted)[2] = is_rare ? kAlways : kWanted;
+        const size_t action = random.Uniform() < logged[0] ? 0 : 1;
         test.rewards.push_back(0);
-        test.log_weights.push_back(
-            std::log(chosen / (is_taken ? propensity : 1 - propensity)));
+        test.log_weights.push_back(std::log(wanted[action] / logged[action]));
         test.units.push_back(SeedKey(i).low);
-        const double chance = is_rare && is_taken ? 0.85 : 0.01;
+        const double chance = is_rare && action == 0 ? 0.93 : 0.03;
         complaints.of_test.push_back(random.Uniform() < chance ? -1 : 0);
-        const double wanted[2] = {target, 1 - target};
-        missing.push_back(MissingMassOf(wanted, is_rare ? kRare : kCommon));
+        missing.push_back(MissingMassOf(wanted, logged));
       }
       if (!is_known) missing.clear();
       holds +=

@@ -125,12 +125,7 @@ TEST_P(StoredPoliciesTest, AFileOfItsProbabilitiesGivesTheSame) {
     const auto& stored =
         EstimateOf(PolicyOf(report, "newest"), estimate.estimator());
     EXPECT_NEAR(estimate.value().value(), stored.value().value(), 1e-9);
-    if (log_.action_kind == ActionKind::kRank) {
-      // Nothing is known of other orders, so nothing is charged.
-      EXPECT_GE(estimate.gain().lower(), stored.gain().lower() - 1e-9);
-    } else {
-      EXPECT_NEAR(estimate.gain().lower(), stored.gain().lower(), 1e-9);
-    }
+    EXPECT_NEAR(estimate.gain().lower(), stored.gain().lower(), 1e-9);
     EXPECT_NEAR(estimate.standard_error(), stored.standard_error(), 1e-9);
   }
   if (log_.action_kind == ActionKind::kSelect) {
