@@ -157,7 +157,9 @@ class TupleStream {
         uniforms_.Next() * static_cast<double>(tuples_.size() + 1));
     bool has_gap = false;
     for (size_t i = 0; i < count; ++i) {
-      has_gap |= !tuples_.front().is_read;
+      const bool is_read = tuples_.front().is_read;
+      if (!is_read && !world_.removes_unread) break;
+      has_gap |= !is_read;
       tuples_.pop_front();
     }
     return has_gap;

@@ -30,11 +30,12 @@ struct RolloutWorld {
   double censored = 0;  // Share of decisions whose outcome is not known.
   // A tuple can be read from up to so many decisions later on.
   uint64_t most_delay = 0;
-  // At each look, probabilities that tuples are removed, read or not, that they
-  // are joined anew, and that the trainer begins again from its ledger.
+  // At each look, probabilities that tuples are removed, that they are joined
+  // anew, and that the trainer begins again from its ledger.
   double remove = 0;
   double rejoin = 0;
   double restart = 0;
+  bool removes_unread = true;         // Also tuples that no look has read.
   uint64_t look_every = 2000;         // Decisions.
   uint64_t most_decisions = 4000000;  // Then the simulation ends undecided.
 };

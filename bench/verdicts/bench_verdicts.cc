@@ -13,7 +13,7 @@
 #include "bench/verdicts/parts.h"
 #include "core/base/status_macros.h"
 
-ABSL_FLAG(std::string, parts, "arms,outcomes,rates,selection,support",
+ABSL_FLAG(std::string, parts, "arms,outcomes,rates,rollouts,selection,support",
           "what is measured, comma-separated");
 ABSL_FLAG(int, runs, 1000, "simulations of each setting, in [10, 1000000]");
 ABSL_FLAG(int, threads, 2, "threads, in [1, 1000]");
@@ -35,11 +35,9 @@ absl::StatusOr<Report> Run() {
   RETURN_IF_ERROR(CheckRange("runs", options.runs, 10, 1'000'000));
   RETURN_IF_ERROR(CheckRange("threads", options.threads, 1, 1000));
   const std::vector<std::pair<std::string, Part>> parts = {
-      {"arms", MeasureArms},
-      {"outcomes", MeasureOutcomes},
-      {"rates", MeasureRates},
-      {"selection", MeasureSelection},
-      {"support", MeasureSupport}};
+      {"arms", MeasureArms},           {"outcomes", MeasureOutcomes},
+      {"rates", MeasureRates},         {"rollouts", MeasureRollouts},
+      {"selection", MeasureSelection}, {"support", MeasureSupport}};
   std::set<std::string> wanted =
       absl::StrSplit(absl::GetFlag(FLAGS_parts), ',', absl::SkipEmpty());
   Report report;
@@ -50,7 +48,8 @@ absl::StatusOr<Report> Run() {
   if (wanted.empty()) return report;
   return absl::InvalidArgumentError(
       absl::StrCat("--parts has ", *wanted.begin(),
-                   ", must be of arms, outcomes, rates, selection, support"));
+                   ", must be of arms, outcomes, rates, rollouts, selection, "
+                   "support"));
 }
 
 }  // namespace

@@ -23,5 +23,8 @@ std::vector<Target> MeasureSelection(const VerdictOptions& options);
 std::vector<Target> MeasureSupport(const VerdictOptions& options);
 // Intervals at small click rates: width and coverage.
 std::vector<Target> MeasureRates(const VerdictOptions& options);
+// Rollouts with probes, censoring, and tuples that are removed or joined anew:
+// how they end, beside the rule that recomputed its evidence.
+std::vector<Target> MeasureRollouts(const VerdictOptions& options);
 
 }  // namespace sortition
