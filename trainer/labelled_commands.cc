@@ -32,6 +32,13 @@ absl::Status RunFit(const config::v1::FitOptions& options,
       options.model(), report.version, report.queries, report.candidates,
       report.relevant, report.num_features, report.iterations,
       report.converged ? "" : ", not converged");
+  if (report.queries_left_out > 0) {
+    output->out << absl::StrFormat(
+        "  %d of the %d labelled queries were left out by "
+        "--max_queries=%d; 0 uses all\n",
+        report.queries_left_out, report.queries + report.queries_left_out,
+        options.max_queries());
+  }
   return absl::OkStatus();
 }
 

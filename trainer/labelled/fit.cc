@@ -12,6 +12,7 @@
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/learners/classes/logistic.h"
+#include "core/learners/labelled/feature_scale.h"
 #include "core/learners/labelled/rank_policy.h"
 #include "core/scoring/model_features.h"
 #include "io/models/draw_salt.h"
@@ -56,9 +57,14 @@ absl::Status CheckFirst(const FitOptions& options, const ModelStore& store) {
       "or --force"));
 }
 
-// Returns `max_queries` of the queries, drawn without replacement by `seed`.
+// Queries on which a server tries the model before it serves it.
+constexpr size_t kWarmupQueries = 20;
+
+// Returns `max_queries` of the queries, drawn without replacement by `seed`; 0:
+// all.
 std::vector<LabelledQuery> DrawQueries(std::vector<LabelledQuery> queries,
                                        const FitOptions& options) {
+  if (options.max_queries() == 0) return queries;
   RandomSequence random(
       StableHash(HashDomain::kTraining, {"fit", absl::StrCat(options.seed())}));
   const size_t wanted = std::min<size_t>(queries.size(), options.max_queries());
@@ -74,6 +80,7 @@ std::vector<log::v1::Decision> WarmupQueries(
     uint32_t num_features) {
   std::vector<log::v1::Decision> warmup;
   for (const LabelledQuery& query : queries) {
+    if (warmup.size() == kWarmupQueries) break;
     log::v1::Decision& decision = warmup.emplace_back();
     decision.set_decision_id(absl::StrCat("warmup-", query.id));
     decision.set_model(options.model());
@@ -96,6 +103,7 @@ std::vector<log::v1::Decision> WarmupQueries(
 // The queries that are used, as rows.
 struct FitData {
   std::vector<LabelledQuery> queries;
+  size_t num_read = 0;
   model::v1::Model frame;  // Features, if they have columns, and how many.
 };
 
@@ -121,6 +129,7 @@ absl::StatusOr<FitData> ReadWithFeatures(const FitOptions& options) {
   }
   ASSIGN_OR_RETURN(const ModelFeatures features,
                    ModelFeatures::Create(data.frame));
+  data.num_read = read.queries.size();
   data.queries = DrawQueries(std::move(read.queries), options);
   ModelFeatureScratch scratch;
   for (LabelledQuery& query : data.queries) {
@@ -139,8 +148,39 @@ absl::StatusOr<FitData> ReadFitData(const FitOptions& options) {
   ASSIGN_OR_RETURN(LabelledQueries read, ReadQueries(options.data(), nullptr));
   FitData data;
   data.frame.set_num_features(read.num_features);
+  data.num_read = read.queries.size();
   data.queries = DrawQueries(std::move(read.queries), options);
   return data;
+}
+
+struct Fitted {
+  LogisticResult logistic;      // Weights in original units.
+  std::vector<uint8_t> labels;  // Of all candidates; 1: relevant.
+};
+
+absl::StatusOr<Fitted> FitRows(const FitData& data, const FitOptions& options) {
+  std::vector<float> features;
+  std::vector<uint32_t> relevances;
+  Fitted fitted;
+  for (const LabelledQuery& query : data.queries) {
+    features.insert(features.end(), query.features.begin(),
+                    query.features.end());
+    for (const uint32_t relevance : query.relevances) {
+      relevances.push_back(relevance);
+      fitted.labels.push_back(relevance >= options.relevant_from() ? 1 : 0);
+    }
+  }
+  const uint32_t d = data.frame.num_features();
+  const LabelledItems all = {Candidates::DenseUnchecked(features, d),
+                             relevances};
+  const FeatureScale scale({&all, 1});
+  scale.Divide(features);
+  ASSIGN_OR_RETURN(fitted.logistic, FitLogistic({.features = features,
+                                                 .labels = fitted.labels,
+                                                 .num_features = d},
+                                                options.logistic()));
+  scale.ToOriginalUnits(1, fitted.logistic.weights);
+  return fitted;
 }
 
 }  // namespace
@@ -160,20 +200,8 @@ absl::StatusOr<FitReport> Fit(const FitOptions& options) {
   const ModelStore store(options.model_store());
   RETURN_IF_ERROR(CheckFirst(options, store));
   ASSIGN_OR_RETURN(const FitData data, ReadFitData(options));
-  std::vector<float> features;
-  std::vector<uint8_t> labels;
-  for (const LabelledQuery& query : data.queries) {
-    features.insert(features.end(), query.features.begin(),
-                    query.features.end());
-    for (const uint32_t relevance : query.relevances) {
-      labels.push_back(relevance >= options.relevant_from() ? 1 : 0);
-    }
-  }
-  ASSIGN_OR_RETURN(const LogisticResult fit,
-                   FitLogistic({.features = features,
-                                .labels = labels,
-                                .num_features = data.frame.num_features()},
-                               options.logistic()));
+  ASSIGN_OR_RETURN(const Fitted fitted, FitRows(data, options));
+  const LogisticResult& fit = fitted.logistic;
 
   model::v1::Model model = data.frame;
   model.set_name(options.model());
@@ -185,7 +213,7 @@ absl::StatusOr<FitReport> Fit(const FitOptions& options) {
   shown.clear_draw_salt();
   provenance->set_options(shown.ShortDebugString());
   provenance->set_created_time_us(absl::ToUnixMicros(absl::Now()));
-  provenance->set_num_tuples(labels.size());
+  provenance->set_num_tuples(fitted.labels.size());
   FitReport report;
   ASSIGN_OR_RETURN(report.version,
                    store.Publish(std::move(model), nullptr,
@@ -193,9 +221,11 @@ absl::StatusOr<FitReport> Fit(const FitOptions& options) {
                                                data.frame.num_features()),
                                  {.draw_salt = options.draw_salt()}));
   report.queries = static_cast<uint32_t>(data.queries.size());
-  report.candidates = labels.size();
+  report.queries_left_out =
+      static_cast<uint32_t>(data.num_read - data.queries.size());
+  report.candidates = fitted.labels.size();
   report.relevant = static_cast<uint64_t>(
-      std::count(labels.begin(), labels.end(), uint8_t{1}));
+      std::count(fitted.labels.begin(), fitted.labels.end(), uint8_t{1}));
   report.num_features = data.frame.num_features();
   report.iterations = fit.iterations;
   report.converged = fit.converged;

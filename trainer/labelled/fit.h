@@ -10,6 +10,7 @@ namespace sortition {
 struct FitReport {
   uint64_t version = 0;  // The published version.
   uint32_t queries = 0;
+  uint32_t queries_left_out = 0;  // By FitOptions.max_queries.
   uint64_t candidates = 0;
   uint64_t relevant = 0;
   uint32_t num_features = 0;
@@ -21,7 +22,10 @@ struct FitReport {
 absl::Status ValidateFitOptions(const config::v1::FitOptions& options);
 
 // Fits a logistic regression of relevance on the features of every candidate,
-// those of the data or what options.features makes of its columns, and
+// those of the data or what options.features makes of its columns. Features are
+// scaled for training (core/learners/labelled/feature_scale.h), so that l2
+// means the same for all; the weights are for the features as they are.
+// Then
 // publishes it as softmax selection that abstains if no candidate reaches
 // probability 1/2 (select) or as Plackett-Luce (rank). InvalidArgument for bad
 // options or data, or if the drawn queries have no relevant or only relevant

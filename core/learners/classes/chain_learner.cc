@@ -107,6 +107,7 @@ absl::StatusOr<std::unique_ptr<LabelledLearner>> MakeChainLearner(
   spec.most_steps = hinge ? options.one_slack().max_iterations()
                           : options.lbfgs().max_iterations();
   spec.num_points = LambdaPathSize(options.lambda());
+  spec.weights_per_feature = q;
   spec.points = [options, q](const LabelledTask& task) {
     return Points(options, q, task);
   };

@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/learners/games/game_learner.h"
+#include "core/learners/labelled/feature_scale.h"
 #include "core/learners/labelled/rank_policy.h"
+#include "core/learners/labelled/tuned_learner.h"
 #include "core/policies/policy_check.h"
 
 namespace sortition {
@@ -117,10 +119,12 @@ absl::StatusOr<LabelledResult> MpgLearner::Train(
     const LabelledTask& task) const {
   RETURN_IF_ERROR(CheckTrusted(*this, task));
   RETURN_IF_ERROR(CheckRelevantAndNot(task.training));
+  RETURN_IF_ERROR(CheckParts(task));
+  const ScaledTask scaled(task);
   ASSIGN_OR_RETURN(
       const GamePath path,
-      TrainGamePath(task.training, task.validation, options_, task.parallel_for,
-                    [&task](const GameProgress& progress) {
+      TrainGamePath(scaled.task().training, scaled.task().validation, options_,
+                    task.parallel_for, [&task](const GameProgress& progress) {
                       if (task.on_step) task.on_step(progress.point);
                       return false;
                     }));
@@ -136,6 +140,7 @@ absl::StatusOr<LabelledResult> MpgLearner::Train(
   result.chosen = path.chosen;
   const Eigen::VectorXd& theta = path.points[path.chosen].result.theta;
   result.weights.assign(theta.begin(), theta.end());
+  scaled.scale().ToOriginalUnits(1, result.weights);
   return result;
 }
 

@@ -78,6 +78,7 @@ struct LabelledResult {
   std::vector<double> standard_errors = {};  // For each weight; empty: unknown.
   std::vector<LabelledPoint> points;
   size_t chosen = 0;
+  std::string note = {};  // What users should know about the choice.
 };
 
 // The policy that the caller wants.
@@ -116,7 +117,7 @@ class LabelledLearner {
   // True if points are pulled towards LabelledTask.trusted_orders; otherwise
   // Train() refuses them.
   virtual bool trusts_orders() const { return false; }
-  // Maximum number of steps per point, and number of points.
+  // Maximum number of steps per point, and of points.
   virtual uint32_t most_steps() const = 0;
   virtual size_t num_points()
       const = 0;  // For each weight of the trusted orders.
@@ -133,6 +134,10 @@ class LabelledLearner {
   virtual absl::StatusOr<model::v1::Policy> MakePolicy(
       const LabelledPolicyTask& task) const = 0;
 };
+
+// Checks the training and validation queries. InvalidArgument for the reasons
+// of CheckQueries(), and if the parts differ in their number of features.
+absl::Status CheckParts(const LabelledTask& task);
 
 // Checks task.trusted_orders. InvalidArgument if the learner cannot use them,
 // if they belong to other queries, or if weights are missing or out of range.

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/aggregation/regulariser.h"
+#include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/data/labelled_items.h"
 #include "core/data/labelled_queries.h"
@@ -43,6 +44,16 @@ absl::StatusOr<TrustedOrders> TrustedOrders::Create(
   }
   trusted.orders_ = std::move(orders);
   return trusted;
+}
+
+TrustedOrders TrustedOrders::Over(
+    std::span<const LabelledItems> queries) const {
+  CHECK(queries.size() == queries_.size());
+  TrustedOrders result = *this;
+  for (size_t q = 0; q < queries.size(); ++q) {
+    result.queries_[q] = queries[q].items;
+  }
+  return result;
 }
 
 double TrustedOrders::Add(size_t q, double scale,

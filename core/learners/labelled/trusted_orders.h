@@ -31,6 +31,10 @@ class TrustedOrders {
       std::span<const LabelledItems> queries, std::vector<Order> orders,
       config::v1::OrderDivergence::Kind divergence, uint32_t cutoff);
 
+  // Returns the same orders over other features of the same candidates, which
+  // must outlive the result.
+  TrustedOrders Over(std::span<const LabelledItems> queries) const;
+
   size_t num_queries() const { return queries_.size(); }  // N
   std::span<const uint32_t> order(size_t q) const { return orders_[q]; }
   const CardinalityFunction& function(size_t q) const {
@@ -59,7 +63,8 @@ class TrustedOrders {
 
   std::vector<Candidates> queries_;
   std::vector<Order> orders_;
-  std::map<size_t, std::unique_ptr<CardinalityFunction>> functions_;  // [n]
+  std::map<size_t, std::shared_ptr<const CardinalityFunction>>
+      functions_;  // [n]
 };
 
 // A term weight · D(w) of an objective. Without orders there is no term.

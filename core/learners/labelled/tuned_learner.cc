@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -17,21 +18,6 @@ namespace sortition {
 namespace {
 
 constexpr uint32_t kMostRelevant = 31;  // Limit of the label reader.
-
-absl::Status CheckParts(const LabelledTask& task) {
-  RETURN_IF_ERROR(CheckQueries(task.training));
-  if (const absl::Status status = CheckQueries(task.validation); !status.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("validation: ", status.message()));
-  }
-  const uint32_t features = task.training[0].items.num_features();
-  if (task.validation[0].items.num_features() != features) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "validation queries have ", task.validation[0].items.num_features(),
-        " features, must have ", features, ", as the training queries"));
-  }
-  return absl::OkStatus();
-}
 
 absl::string_view ActionName(ActionKind kind) {
   switch (kind) {
@@ -71,6 +57,21 @@ std::string SettingOf(const TuningPoint& point, const LabelledTask& task) {
 }
 
 }  // namespace
+
+absl::Status CheckParts(const LabelledTask& task) {
+  RETURN_IF_ERROR(CheckQueries(task.training));
+  if (const absl::Status status = CheckQueries(task.validation); !status.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("validation: ", status.message()));
+  }
+  const uint32_t features = task.training[0].items.num_features();
+  if (task.validation[0].items.num_features() != features) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "validation queries have ", task.validation[0].items.num_features(),
+        " features, must have ", features, ", as the training queries"));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status CheckTrusted(const LabelledLearner& learner,
                           const LabelledTask& task) {
@@ -138,32 +139,43 @@ absl::StatusOr<double> TunedLearner::Validate(const LabelledTask& task,
 absl::StatusOr<LabelledResult> TunedLearner::Train(
     const LabelledTask& task) const {
   RETURN_IF_ERROR(CheckParts(task));
+  RETURN_IF_ERROR(CheckTrusted(*this, task));
+  std::optional<ScaledTask> scaled;
+  if (spec_.scales_features) scaled.emplace(task);
+  const ScaledTask* const used = scaled.has_value() ? &*scaled : nullptr;
   LabelledResult result;
   if (task.trusted_orders == nullptr) {
-    RETURN_IF_ERROR(TrainPoints(task, &result));
+    RETURN_IF_ERROR(TrainPoints(task, used, &result));
     return result;
   }
-  RETURN_IF_ERROR(CheckTrusted(*this, task));
   std::vector<double> weights = task.trusted_weights;
   std::sort(weights.begin(), weights.end());
   for (const double weight : weights) {
     LabelledTask pulled = task;
     pulled.trusted_weights = {weight};
-    RETURN_IF_ERROR(TrainPoints(pulled, &result));
+    RETURN_IF_ERROR(TrainPoints(pulled, used, &result));
   }
   return result;
 }
 
 absl::Status TunedLearner::TrainPoints(const LabelledTask& task,
+                                       const ScaledTask* scaled,
                                        LabelledResult* result) const {
-  ASSIGN_OR_RETURN(const std::vector<TuningPoint> points, spec_.points(task));
-  CHECK(points.size() == spec_.num_points);
+  LabelledTask fitted = scaled == nullptr ? task : scaled->task();
+  fitted.trusted_weights = task.trusted_weights;
+  ASSIGN_OR_RETURN(const std::vector<TuningPoint> points, spec_.points(fitted));
+  CHECK(points.size() <= spec_.num_points);
   for (const TuningPoint& of : points) {
     const size_t p = result->points.size();
     const auto on_step = [&] {
       if (task.on_step) task.on_step(p);
     };
-    ASSIGN_OR_RETURN(PointFit fit, of.fit(task, on_step));
+    ASSIGN_OR_RETURN(PointFit fit, of.fit(fitted, on_step));
+    if (scaled != nullptr) {
+      const size_t consecutive = spec_.weights_per_feature;
+      scaled->scale().ToOriginalUnits(consecutive, fit.weights);
+      scaled->scale().ToOriginalUnits(consecutive, fit.standard_errors);
+    }
     for (const double weight : fit.weights) {
       if (!std::isfinite(weight)) {
         return absl::InternalError(absl::StrCat("a weight of lambda ",
@@ -189,6 +201,7 @@ absl::Status TunedLearner::TrainPoints(const LabelledTask& task,
       result->trees = std::move(fit.trees);
       result->transitions = std::move(fit.transitions);
       result->standard_errors = std::move(fit.standard_errors);
+      result->note = std::move(fit.note);
     }
   }
   return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/learners/labelled/feature_scale.h"
 #include "core/learners/labelled/labelled_learner.h"
 #include "sortition/model/v1/model.pb.h"
 
@@ -33,6 +34,7 @@ struct PointFit {
   std::optional<double> gap_tolerance = {};
   uint32_t passes = 0;           // Over the training queries.
   std::string termination = {};  // For people.
+  std::string note = {};         // LabelledResult.note if this is chosen.
 };
 
 struct TuningPoint {
@@ -55,8 +57,14 @@ struct TunedLearnerSpec {
   // For fits that set none; 0: fits have no dual bound.
   double gap_tolerance = 0;
   uint32_t most_steps = 1;     // Maximum per point.
-  size_t num_points = 1;       // Number of points that `points` returns.
+  size_t num_points = 1;       // Maximum number of points of `points`.
   bool trusts_orders = false;  // Fits are pulled by PullOf().
+  // Points and fits get a task with scaled features (feature_scale.h), and
+  // their weights and standard errors are converted to original units. False
+  // for learners whose result does not depend on the scale of features.
+  bool scales_features = true;
+  // Number of consecutive weights of a fit that multiply the same feature.
+  size_t weights_per_feature = 1;
   // Returns the points in the order in which they are trained, one after
   // another; points of one call may share state, for example to start from the
   // previous result. Called once for each weight of trusted orders
@@ -122,8 +130,9 @@ class TunedLearner : public LabelledLearner {
  private:
   absl::StatusOr<double> Validate(const LabelledTask& task,
                                   const PointFit& fit) const;
-  // Appends the points of one weight of trusted orders to `result`.
-  absl::Status TrainPoints(const LabelledTask& task,
+  // Appends the points of one weight of trusted orders, that of `task`, to
+  // `result`. `scaled` is null if features are not scaled.
+  absl::Status TrainPoints(const LabelledTask& task, const ScaledTask* scaled,
                            LabelledResult* result) const;
 
   const TunedLearnerSpec spec_;

@@ -2,11 +2,13 @@
 #include "core/learners/learners.h"
 
 #include "core/learners/labelled/expected_measure.h"
+#include "io/datasets/letor.h"
 #include "tests/testing/refusal_table.h"
 #include "tests/trainer/planted_kinds.h"
 #include "trainer/commands.h"
 #include "trainer/labelled/fit.h"
 #include "trainer/labelled/labelled_data.h"
+#include "trainer/labelled/labelled_frame.h"
 #include "trainer/labelled/labelled_measure.h"
 #include "trainer/train.h"
 #include "trainer/trees/xgboost_booster.h"
@@ -232,8 +234,9 @@ class FitTest : public testing::Test {
 TEST_F(FitTest, SelectionAbstainsWhereNoCandidateIsProbablyRelevant) {
   ASSERT_OK_AND_ASSIGN(const FitReport report, Fit(options_));
   EXPECT_EQ(report.version, 1);
-  EXPECT_EQ(report.queries, 20);
-  EXPECT_EQ(report.candidates, 120);
+  EXPECT_EQ(report.queries, 30);
+  EXPECT_EQ(report.queries_left_out, 0);
+  EXPECT_EQ(report.candidates, 180);
   EXPECT_TRUE(report.converged);
   const ModelStore store(options_.model_store());
   ASSERT_OK_AND_ASSIGN(const StoredModel stored, store.Load("default", 1));
@@ -298,6 +301,33 @@ TEST_F(FitTest, CommandLineTakesRankFactors) {
               ElementsAre(3, 1));
 }
 
+// A feature in units that are 1000 times smaller: the same policy.
+TEST_F(FitTest, UnitsOfFeaturesChangeNoScore) {
+  ASSERT_OK(Fit(options_));
+  ASSERT_OK_AND_ASSIGN(LabelledQueries data,
+                       ReadQueries(options_.data(), nullptr));
+  for (LabelledQuery& query : data.queries) {
+    for (size_t i = 0; i < query.features.size(); i += 2) {
+      query.features[i] *= 1000;
+    }
+  }
+  ASSERT_OK(WriteFile(options_.data(), FormatLetor(data)));
+  options_.set_force(true);
+  ASSERT_OK(Fit(options_));
+  const ModelStore store(options_.model_store());
+  ASSERT_OK_AND_ASSIGN(const StoredModel one, store.Load("default", 1));
+  ASSERT_OK_AND_ASSIGN(const StoredModel two, store.Load("default", 2));
+  EXPECT_NEAR(two.model.weights(0) * 1000 / one.model.weights(0), 1, 1e-4);
+  EXPECT_NEAR(two.model.weights(1) / one.model.weights(1), 1, 1e-3);
+}
+
+TEST_F(FitTest, SaysWhatItLeftOut) {
+  options_.set_max_queries(12);
+  ASSERT_OK_AND_ASSIGN(const FitReport report, Fit(options_));
+  EXPECT_EQ(report.queries, 12);
+  EXPECT_EQ(report.queries_left_out, 18);
+}
+
 TEST_F(FitTest, TheSeedDrawsTheQueries) {
   options_.set_max_queries(5);
   options_.set_force(true);
@@ -328,7 +358,7 @@ TEST_F(FitTest, ReplacesNoVersionUnlessForced) {
 TEST_F(FitTest, ErrorsNameWhatIsWrong) {
   options_.set_relevant_from(2);  // There is no relevance 2.
   EXPECT_THAT(Fit(options_),
-              IsInvalidArgument("0 of 120 candidates are relevant"));
+              IsInvalidArgument("0 of 180 candidates are relevant"));
   options_.set_action("label");
   EXPECT_THAT(Fit(options_), IsInvalidArgument("action is 'label'"));
   options_.set_action("rank");

@@ -309,7 +309,9 @@ TEST(MulticlassLearnerTest, OneAgainstAllFailsOnExample171) {
 
 // Three items on the axes, one of each class. With a large λ each binary
 // learner and the hinge keep all examples within the margin, and the minimum is
-// known. One against all for class l: w = (1/λn) Σ y_i x_i, n = 3.
+// known. One against all for class l: w = (1/λn) Σ y_i x_i, n = 3, of features
+// that are divided by s_j. A feature v that one item of three has, has s² = 2
+// v²/9, so that w_j = ±v / (λ n s²) = ±9 / (2 v λ n).
 TEST(MulticlassLearnerTest, WeightsAreBlocksByClass) {
   TestQueries queries;
   queries.Add({1, 0, 0, 0, 2, 0, 0, 0, 4}, {0, 1, 2});
@@ -319,13 +321,15 @@ TEST(MulticlassLearnerTest, WeightsAreBlocksByClass) {
   options.mutable_one_slack()->set_gap_tolerance(1e-9);
   ASSERT_OK_AND_ASSIGN(const LabelledResult result,
                        Learn(options, queries, queries, 3));
-  const double expected[] = {1, -2, -4, -1, 2, -4, -1, -2, 4};
+  const double expected[] = {4.5,    -2.25, -1.125, -4.5, 2.25,
+                             -1.125, -4.5,  -2.25,  1.125};
   ASSERT_EQ(result.weights.size(), 9);
   for (size_t j = 0; j < 9; ++j) {
-    EXPECT_NEAR(result.weights[j], expected[j] / 300, 1e-9) << j;
+    EXPECT_NEAR(result.weights[j], expected[j] / 300, 1e-8) << j;
   }
-  // 1 - λ/2 ‖w‖² each, because w = Σ y_i x_i / (λ n) and all are in the margin.
-  EXPECT_NEAR(result.points[0].objective, 1 - 50 * 21.0 / 90000, 1e-9);
+  // 1 - λ/2 ‖w‖² each, because w = Σ y_i x_i / (λ n) and all are in the margin;
+  // scaled features are v/s = 3 / √2.
+  EXPECT_NEAR(result.points[0].objective, 1 - 50 * 3 * 4.5 / 90000, 1e-8);
   options.set_method(MulticlassOptions::HINGE);
   options.clear_binary();
   ASSERT_OK_AND_ASSIGN(const LabelledResult hinge,
@@ -386,10 +390,12 @@ TEST(MulticlassLearnerTest, EveryPointHasAGap) {
   }
 }
 
-// Items (2, 0) of class 0 and (0, 1) of class 1 have weights of their own. With
-// u = w_0 - w_1 of the feature and w_0 = -w_1 = u/2, each adds λ/4 u² + 1/2
-// max(0, Δ - x u). Predicting 1 for 0 costs 3: u = 3/2 at λ = 1, J = 9/16.
-// Predicting 0 for 1 costs 1: u = -1, J = 1/4.
+// Items (2, 0) of class 0 and (0, 1) of class 1 have weights of their own.
+// Their features have standard deviations 1 and 1/2, so both are 2 in training.
+// With u = w_0 - w_1 of the feature and w_0 = -w_1 = u/2, each adds λ/4 u² +
+// 1/2 max(0, Δ - 2 u). Predicting 1 for 0 costs 3: u = 3/2 at λ = 1, J = 9/16.
+// Predicting 0 for 1 costs 1: u = -1/2, J = 1/16, and u = -1 for the feature as
+// it is.
 TEST(MulticlassLearnerTest, CostsAreByRowsOfWhatIsSaid) {
   TestQueries queries;
   queries.Add({2, 0, 0, 1}, {0, 1});
@@ -399,7 +405,7 @@ TEST(MulticlassLearnerTest, CostsAreByRowsOfWhatIsSaid) {
   options.mutable_one_slack()->set_gap_tolerance(1e-10);
   ASSERT_OK_AND_ASSIGN(const LabelledResult result,
                        Learn(options, queries, queries, 2));
-  EXPECT_NEAR(result.points[0].objective, 9.0 / 16 + 1.0 / 4, 1e-9);
+  EXPECT_NEAR(result.points[0].objective, 9.0 / 16 + 1.0 / 16, 1e-9);
   const double expected[] = {0.75, -0.5, -0.75, 0.5};
   for (size_t j = 0; j < 4; ++j) {
     EXPECT_NEAR(result.weights[j], expected[j], 1e-4) << j;

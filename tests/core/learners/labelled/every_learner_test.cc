@@ -1,4 +1,6 @@
 // The laws of all learners of labelled queries, through their interface.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
@@ -94,6 +96,63 @@ TEST_P(EveryLabelledLearnerTest, TheOrderOfWorkChangesNoBit) {
     EXPECT_EQ(a.objective, b.objective) << i;
     EXPECT_EQ(a.dual_bound, b.dual_bound) << i;
     EXPECT_EQ(a.validation, b.validation) << i;
+  }
+}
+
+// Returns the queries with feature 1 multiplied by `factor`.
+TestQueries Rescaled(const TestQueries& queries, float factor) {
+  TestQueries scaled;
+  for (const LabelledItems& query : queries.views()) {
+    const auto values = query.items.values();
+    std::vector<float> features(values.begin(), values.end());
+    for (size_t i = 1; i < features.size(); i += kShape.num_features) {
+      features[i] *= factor;
+    }
+    scaled.Add(features, {query.relevances.begin(), query.relevances.end()});
+  }
+  return scaled;
+}
+
+// The unit of a feature does not matter: its weight is for the new unit, and
+// everything else is as before. Not to the bit, because features are floats.
+TEST_P(EveryLabelledLearnerTest, TheUnitOfAFeatureDoesNotMatter) {
+  constexpr float kFactor = 1000;
+  const auto learner = Learner();
+  const TestQueries training = Rescaled(training_, kFactor);
+  const TestQueries validation = Rescaled(validation_, kFactor);
+  const TrustedOrders trusted =
+      trusted_.Over(std::span<const LabelledItems>(training.views()));
+  LabelledTask rescaled{.training = training.views(),
+                        .validation = validation.views()};
+  if (learner->trusts_orders()) {
+    task_.trusted_orders = &trusted_;
+    rescaled.trusted_orders = &trusted;
+    task_.trusted_weights = rescaled.trusted_weights = {0, 1};
+  }
+  const auto one = learner->Train(task_);
+  // Trees are trained by a library that is not here, and have no unit.
+  ASSERT_EQ(one.ok(), GetParam().name != "trees") << one.status();
+  if (!one.ok()) return;
+  ASSERT_OK_AND_ASSIGN(const LabelledResult two, learner->Train(rescaled));
+  ASSERT_EQ(one->points.size(), two.points.size());
+  for (size_t i = 0; i < two.points.size(); ++i) {
+    EXPECT_NEAR(one->points[i].validation, two.points[i].validation, 1e-2);
+  }
+  // The validation of games is flat in λ, and rounding chooses.
+  if (GetParam().name == "mpg") return;
+  ASSERT_EQ(one->chosen, two.chosen);
+  ASSERT_EQ(one->weights.size(), two.weights.size());
+  // In a chain, the weights of a feature for all labels follow each other.
+  const size_t consecutive =
+      GetParam().name == "chain" ? kShape.max_relevance + 1 : 1;
+  double largest = 0;
+  for (const double weight : one->weights) {
+    largest = std::max(largest, std::abs(weight));
+  }
+  for (size_t i = 0; i < two.weights.size(); ++i) {
+    const bool scaled = i / consecutive % kShape.num_features == 1;
+    EXPECT_NEAR(one->weights[i], two.weights[i] * (scaled ? kFactor : 1),
+                1e-2 * largest);
   }
 }
 

@@ -40,6 +40,7 @@ TunedLearnerSpec SpecOf(const std::vector<Setting>& settings) {
   spec.measure = {.kind = LabelMeasure::Kind::kDcg, .k = 1, .gains = {0, 1}};
   spec.num_points = settings.size();
   spec.most_steps = 2;
+  spec.scales_features = false;
   spec.points = [settings](const LabelledTask&) {
     std::vector<TuningPoint> points;
     for (const Setting& setting : settings) {
@@ -88,6 +89,54 @@ TEST(TunedLearnerTest, TakesTheBestOrderOfValidation) {
   EXPECT_EQ(point.passes, 7);
   EXPECT_EQ(point.setting, "of 2");
   EXPECT_EQ(point.termination, "done");
+}
+
+// Fits get features of standard deviation 1, and their weights, of which two
+// multiply each feature here, are published for the features as they are.
+TEST(TunedLearnerTest, FitsGetScaledFeatures) {
+  const TestQueries queries = TwoQueries();  // Standard deviation 1/2.
+  TunedLearnerSpec spec = SpecOf({{1, {1, 2, 3, 4}}});
+  spec.scales_features = true;
+  spec.weights_per_feature = 2;
+  spec.points = [inner = spec.points](const LabelledTask& task) {
+    for (const auto& part : {task.training, task.validation}) {
+      const auto values = part[0].items.values();
+      EXPECT_THAT(std::vector<float>(values.begin(), values.end()),
+                  ElementsAre(2, 0, 0, 2));
+      EXPECT_EQ(part[1].relevances[1], 1);
+    }
+    return inner(task);
+  };
+  spec.validate = [](const LabelledItems& query, const PointFit& fit) {
+    return absl::StatusOr<double>(query.items.values()[0] * fit.weights[0]);
+  };
+  ASSERT_OK_AND_ASSIGN(const LabelledResult result, Train(spec, queries));
+  EXPECT_THAT(result.weights, ElementsAre(2, 4, 6, 8));
+  EXPECT_EQ(result.points[0].validation, 1);  // (1 · 2 + 0 · 2) / 2
+}
+
+// Of a constant feature the scale is its value, of one that is always 0 it
+// is 1. Zeros of sparse rows count, and stay out of the rows.
+TEST(FeatureScaleTest, IsTheStandardDeviation) {
+  TestQueries queries;
+  queries.Add({3, -7, 0, 1, 5, -7, 0, 1}, {0, 1});
+  queries.Add({1, -7, 0, 1.0000001F, 3, -7, 0, 1}, {0, 1});
+  EXPECT_THAT(FeatureScale(queries.views()).scales(),
+              ElementsAre(testing::DoubleNear(std::sqrt(2), 1e-12), 7, 1,
+                          testing::DoubleNear(1, 1e-6)));
+  const std::vector<uint32_t> offsets = {0, 1, 1, 2, 2};
+  const std::vector<uint32_t> columns = {0, 1};
+  const std::vector<float> values = {4, 4};
+  const std::vector<uint32_t> relevances = {0, 0, 0, 1};
+  const LabelledItems sparse = {
+      Candidates::SparseUnchecked(offsets, columns, values, 2), relevances};
+  const FeatureScale scale({&sparse, 1});
+  EXPECT_THAT(scale.scales(),
+              ElementsAre(testing::DoubleNear(std::sqrt(3), 1e-12),
+                          testing::DoubleNear(std::sqrt(3), 1e-12)));
+  const ScaledQueries scaled({&sparse, 1}, scale);
+  EXPECT_TRUE(scaled.views()[0].items.sparse());
+  EXPECT_NEAR(scaled.views()[0].items.values()[1], 4 / std::sqrt(3), 1e-6);
 }
 
 // A larger λ trusts noise less; at equal λ the first point is chosen.

@@ -10,6 +10,7 @@
 #include "core/aggregation/lovasz_mallows.h"
 #include "core/aggregation/submodular_function.h"
 #include "core/base/random.h"
+#include "core/learners/labelled/feature_scale.h"
 #include "core/policies/distribution_factory.h"
 #include "core/policies/distributions/action_distribution.h"
 #include "gmock/gmock.h"
@@ -236,13 +237,17 @@ TEST(MallowsTest, MinimisesAndValidatesByTheLikelihoodOfTheOrders) {
     };
     EXPECT_NEAR(result.points[0].validation,
                 -mean_loss(kTraining, kTraining + 2, result.weights), 1e-10);
+    // λ is for the weights of the scaled lists.
+    const FeatureScale scale(all.first(kTraining));
     const auto objective = [&](const std::vector<double>& theta) {
-      const double squares =
-          std::inner_product(theta.begin(), theta.end(), theta.begin(), 0.0);
+      double squares = 0;
+      for (size_t j = 0; j < 2; ++j) {
+        squares += std::pow(theta[j] * scale.scales()[j], 2);
+      }
       return kLambda / 2 * squares + mean_loss(0, kTraining, theta);
     };
     const double least = objective(result.weights);
-    EXPECT_NEAR(result.points[0].objective, least, 1e-10);
+    EXPECT_NEAR(result.points[0].objective, least, 1e-6);
     for (size_t j = 0; j < 2; ++j) {
       for (const double step : {-1e-3, 1e-3}) {
         std::vector<double> theta = result.weights;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/learners/labelled/feature_scale.h"
 #include "core/learners/orders/list_net.h"
 #include "core/learners/orders/rank_svm.h"
 #include "core/learners/orders/relevance_regression.h"
@@ -323,6 +324,8 @@ absl::StatusOr<LabelledResult> Train(Factory<Options> make,
 // The chosen point is what the core function learns at its λ.
 TEST(OrderLearnersTest, AreTheirCoreFunctionsAtTheChosenLambda) {
   const TestQueries queries = SomeQueries(1);
+  const ScaledTask scaled(
+      {.training = queries.views(), .validation = queries.views()});
   {
     RankSvmOptions options;
     options.set_weighting(RankSvmOptions::QUERIES);
@@ -331,7 +334,8 @@ TEST(OrderLearnersTest, AreTheirCoreFunctionsAtTheChosenLambda) {
     ASSERT_EQ(result.points.size(), 13);
     EXPECT_DOUBLE_EQ(result.points[0].lambda, 64. / 30);
     const LabelledPoint& point = result.points[result.chosen];
-    const auto alone = TrainRankSvm(queries.views(), point.lambda, options);
+    auto alone = TrainRankSvm(scaled.task().training, point.lambda, options);
+    scaled.scale().ToOriginalUnits(1, alone->weights);
     EXPECT_EQ(result.weights, alone->weights);
     EXPECT_EQ(point.objective, alone->descent.objective);
     EXPECT_EQ(point.dual_bound, alone->descent.dual_bound);
@@ -342,7 +346,8 @@ TEST(OrderLearnersTest, AreTheirCoreFunctionsAtTheChosenLambda) {
     ASSERT_OK_AND_ASSIGN(const LabelledResult result,
                          Train(&MakeListNetLearner, options));
     const LabelledPoint& point = result.points[result.chosen];
-    const auto alone = TrainListNet(queries.views(), point.lambda, options);
+    auto alone = TrainListNet(scaled.task().training, point.lambda, options);
+    scaled.scale().ToOriginalUnits(1, alone->weights);
     EXPECT_EQ(result.weights, alone->weights);
     EXPECT_EQ(point.objective, alone->descent.value);
     EXPECT_FALSE(point.dual_bound.has_value());
@@ -351,16 +356,18 @@ TEST(OrderLearnersTest, AreTheirCoreFunctionsAtTheChosenLambda) {
 
 TEST(OrderLearnersTest, RegressionReportsTheObjectiveThatItMinimises) {
   const TestQueries queries = SomeQueries(1);
+  const ScaledTask scaled(
+      {.training = queries.views(), .validation = queries.views()});
   RegressionOptions options;
   options.add_l2(0);
   options.add_l2(5);
   ASSERT_OK_AND_ASSIGN(const LabelledResult result,
                        Train(&MakeRegressionLearner, options));
   for (const LabelledPoint& point : result.points) {
-    const auto alone = FitRelevance(queries.views(), point.lambda);
+    const auto alone = FitRelevance(scaled.task().training, point.lambda);
     double objective = 0;
     for (const double w : alone->weights) objective += point.lambda * w * w;
-    for (const LabelledItems& query : queries.views()) {
+    for (const LabelledItems& query : scaled.task().training) {
       for (uint32_t i = 0; i < query.relevances.size(); ++i) {
         const double error = query.items.Score(i, alone->weights) +
                              alone->intercept - query.relevances[i];
@@ -371,8 +378,9 @@ TEST(OrderLearnersTest, RegressionReportsTheObjectiveThatItMinimises) {
   }
   EXPECT_EQ(result.points[0].lambda, 5);
   EXPECT_GT(result.points[0].objective, result.points[1].objective);
-  const auto chosen =
-      FitRelevance(queries.views(), result.points[result.chosen].lambda);
+  auto chosen =
+      FitRelevance(scaled.task().training, result.points[result.chosen].lambda);
+  scaled.scale().ToOriginalUnits(1, chosen->weights);
   EXPECT_EQ(result.weights, chosen->weights);
 }
 

@@ -30,11 +30,11 @@ using config::v1::RegressionOptions;
 constexpr double kLambda = 0.02;
 
 TestQueries NoisyQueries(uint64_t seed, double noise = 1) {
-  return RandomQueries({.num_queries = 15,
-                        .num_features = 3,
-                        .max_relevance = 2,
-                        .noise = noise},
-                       seed);
+  return Standardised(RandomQueries({.num_queries = 15,
+                                     .num_features = 3,
+                                     .max_relevance = 2,
+                                     .noise = noise},
+                                    seed));
 }
 
 // One learner at λ = kLambda.
@@ -183,13 +183,13 @@ TEST(PulledLearnersTest, ProveThatTheyMinimiseEquation23) {
         const Fit fit = FitOf(pulled, queries, &trusted, weight);
         SCOPED_TRACE(pulled.name);
         EXPECT_NEAR(fit.point.objective, objective(fit.weights),
-                    1e-9 * fit.point.objective);
+                    1e-6 * fit.point.objective);
         ASSERT_TRUE(fit.point.dual_bound.has_value());
         const double allowed = std::max(1e-3, pulled.learner->gap_tolerance());
         EXPECT_LE(fit.point.objective - *fit.point.dual_bound, allowed)
             << fit.point.termination;
         const double searched = LeastBySearch(objective, {0, 0, 0}, seed);
-        EXPECT_LE(*fit.point.dual_bound, searched * (1 + 1e-12));
+        EXPECT_LE(*fit.point.dual_bound, searched * (1 + 1e-6));
         EXPECT_NEAR(searched, fit.point.objective,
                     allowed + 2e-3 * fit.point.objective);
         // The minimum is neither at 0 nor where it would be without the orders.
