@@ -25,7 +25,7 @@ namespace {
 constexpr double kFirst[] = {0.9, 0.2};  // Of action 0, by version.
 constexpr double kRewards[] = {0.6, 0.4};
 constexpr double kTruth = 0.5;
-constexpr int kUnits = 1000;
+constexpr int kUnits = 500;
 constexpr double kDecisionsPerUnit = 3;
 
 struct ArmCase {
