@@ -261,9 +261,9 @@ TEST(ExpectedMeasureTest, ByScoreIsTheActionWithoutLot) {
   const Query query = {{0.3F, -1, 0.7F, 0.3F}, {1, 2, 0, 2}};
   Policy order = BasePolicy(0.5);
   order.mutable_plackett_luce();
-  EXPECT_DOUBLE_EQ(Created(order, Dcg(0)).ByScore(query.view()),
-                   2. / 3 / std::log2(3) + 2. / 3 / std::log2(4) +
-                       1 / std::log2(5));
+  EXPECT_DOUBLE_EQ(
+      Created(order, Dcg(0)).ByScore(query.view()),
+      2. / 3 / std::log2(3) + 2. / 3 / std::log2(4) + 1 / std::log2(5));
   EXPECT_DOUBLE_EQ(Created(order, Precision(2)).ByScore(query.view()), 0.5);
   EXPECT_EQ(Created(Selection(0.5, false), Gain()).ByScore(query.view()), 0);
   // One candidate is above 0.3; three are above 0, of which one counts.
