@@ -84,9 +84,9 @@ absl::Status OutcomeCoverage::CheckGaps(const RewardFile& file) const {
   return Unfit(
       file,
       absl::StrCat(
-          "no decision between ", TimeText(gap.begin_us), " and ",
-          TimeText(gap.end_us), " has a row. These are ", gap.decisions, " of ",
-          covered_,
+          "no decision between ", UtcTimeText(gap.begin_us), " and ",
+          UtcTimeText(gap.end_us), " has a row. These are ", gap.decisions,
+          " of ", covered_,
           " decisions, and rows are spread over all other times: "
           "outcomes seem to be missing. Add them, or declare with from=TIME "
           "and "

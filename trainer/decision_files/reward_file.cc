@@ -72,7 +72,7 @@ absl::Status RewardFile::SetThrough(const std::string& declared) {
   constexpr absl::Duration kClocksDiffer = absl::Hours(1);
   if (absl::FromUnixMicros(*period_.through_us) > absl::Now() + kClocksDiffer) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path_, ": through is ", TimeText(*period_.through_us),
+        absl::StrCat(path_, ": through is ", UtcTimeText(*period_.through_us),
                      ", must not be in the future: outcomes up to then are not "
                      "known yet"));
   }
@@ -95,10 +95,11 @@ std::optional<double> RewardFile::RewardOf(absl::string_view decision_id,
 std::string RewardFile::PeriodText() const {
   return absl::StrCat(
       "decisions ",
-      period_.from_us ? absl::StrCat("from ", TimeText(*period_.from_us), " ")
-                      : "",
-      "up to ", TimeText(judged_until_us()), " (outcomes through ",
-      TimeText(*period_.through_us), ", horizon ",
+      period_.from_us
+          ? absl::StrCat("from ", UtcTimeText(*period_.from_us), " ")
+          : "",
+      "up to ", UtcTimeText(judged_until_us()), " (outcomes through ",
+      UtcTimeText(*period_.through_us), ", horizon ",
       absl::FormatDuration(absl::Microseconds(period_.horizon_us)), ")");
 }
 

@@ -124,8 +124,8 @@ class Reporter {
       report_.set_ranks(RankUseText(task_.ranks));
     }
     if (summary.first_time_us > 0) {
-      report_.set_first_time(TimeText(summary.first_time_us));
-      report_.set_last_time(TimeText(summary.last_time_us));
+      report_.set_first_time(UtcTimeText(summary.first_time_us));
+      report_.set_last_time(UtcTimeText(summary.last_time_us));
     }
     report_.set_confidence(task_.options.confidence());
     report_.set_reward_min(task_.options.reward_min());

@@ -136,7 +136,7 @@ absl::Status ValidateTimes(absl::string_view since, absl::string_view until) {
   return ParseTimeRange(since, until, any).status();
 }
 
-std::string TimeText(int64_t time_us) {
+std::string UtcTimeText(int64_t time_us) {
   return absl::FormatTime(absl::RFC3339_sec, absl::FromUnixMicros(time_us),
                           absl::UTCTimeZone());
 }

@@ -71,7 +71,7 @@ absl::StatusOr<TimeRange> ParseTimeRange(absl::string_view since,
 absl::Status ValidateTimes(absl::string_view since, absl::string_view until);
 
 // Returns a time in RFC 3339, UTC, to the second.
-std::string TimeText(int64_t time_us);
+std::string UtcTimeText(int64_t time_us);
 
 // Returns what was asked for: "since = '7d', until = ''".
 std::string TimesText(absl::string_view since, absl::string_view until);
