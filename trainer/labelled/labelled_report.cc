@@ -37,6 +37,7 @@ void AppendPoints(const LabelledReport& report, std::string* text) {
   }
   absl::StrAppendFormat(text, "  validation: mean %s; the largest is chosen\n",
                         report.validation_measure());
+  if (report.has_note()) absl::StrAppend(text, "  ", report.note(), "\n");
   if (chosen == nullptr || !chosen->has_gap()) return;
   absl::StrAppendFormat(
       text, "  The chosen objective is proved within %.2e of the minimum\n",

@@ -212,6 +212,7 @@ absl::StatusOr<LabelledResult> Learn(const Run& run, LabelledReport* report) {
     AddPoint(result.points[p], clock.seconds(p), report);
   }
   report->mutable_points(static_cast<int>(result.chosen))->set_chosen(true);
+  if (!result.note.empty()) report->set_note(result.note);
   report->set_gap_tolerance(result.points[result.chosen].gap_tolerance.value_or(
       run.learner->gap_tolerance()));
   if (!result.standard_errors.empty()) {

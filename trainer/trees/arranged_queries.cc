@@ -57,6 +57,7 @@ std::vector<uint32_t> ByHash(const std::vector<Hash128>& hashes) {
 
 ArrangedQueries::ArrangedQueries(std::span<const LabelledItems> queries) {
   std::vector<std::vector<uint32_t>> orders;  // Of the rows, by query.
+  std::vector<size_t> begins = {0};
   std::vector<Hash128> query_hashes;
   for (const LabelledItems& query : queries) {
     std::vector<Hash128> hashes;
@@ -64,6 +65,7 @@ ArrangedQueries::ArrangedQueries(std::span<const LabelledItems> queries) {
       hashes.push_back(HashOf(RowOf(query, i)));
     }
     orders.push_back(ByHash(hashes));
+    begins.push_back(begins.back() + hashes.size());
     std::vector<uint64_t> sorted;
     for (const uint32_t i : orders.back()) {
       sorted.insert(sorted.end(), {hashes[i].high, hashes[i].low});
@@ -82,6 +84,7 @@ ArrangedQueries::ArrangedQueries(std::span<const LabelledItems> queries) {
       query.values.insert(query.values.end(), row.values.begin(),
                           row.values.end());
       query.relevances.push_back(row.relevance);
+      origins_.push_back(begins[q] + i);
       if (sparse) {
         query.offsets.push_back(static_cast<uint32_t>(query.values.size()));
       }
@@ -93,6 +96,13 @@ ArrangedQueries::ArrangedQueries(std::span<const LabelledItems> queries) {
                           : Candidates::DenseUnchecked(query.values, d),
                       query.relevances});
   }
+}
+
+std::vector<float> ArrangedQueries::Arrange(
+    std::span<const float> values) const {
+  std::vector<float> arranged;
+  for (const size_t origin : origins_) arranged.push_back(values[origin]);
+  return arranged;
 }
 
 }  // namespace sortition

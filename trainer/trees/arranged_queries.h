@@ -26,6 +26,10 @@ class ArrangedQueries {
   // Views of the queries, valid as long as this.
   std::span<const LabelledItems> views() const { return views_; }
 
+  // Returns values of all candidates of the original queries, one query after
+  // another, in the order of views().
+  std::vector<float> Arrange(std::span<const float> values) const;
+
  private:
   struct Query {
     std::vector<uint32_t> offsets;  // Empty for dense rows.
@@ -36,6 +40,7 @@ class ArrangedQueries {
 
   std::deque<Query> queries_;  // Elements are never moved.
   std::vector<LabelledItems> views_;
+  std::vector<size_t> origins_;  // Place of each candidate in the original.
 };
 
 }  // namespace sortition

@@ -20,6 +20,10 @@ absl::StatusOr<XgboostMatrix> XgboostMatrix::Create(
   return NoXgboost();
 }
 
+absl::Status XgboostMatrix::SetStart(std::span<const float>) {
+  return NoXgboost();
+}
+
 absl::StatusOr<XgboostBooster> XgboostBooster::Create(
     const XgboostParameters&, std::span<const XgboostMatrix>) {
   return NoXgboost();

@@ -22,6 +22,8 @@ using config::v1::TreeOptions;
 
 // That of the early stopping.
 constexpr uint32_t kValidationRanks = 10;
+constexpr uint32_t kDefaultDepth = 4;
+constexpr double kDefaultRate = 0.05;
 // Gains are 2^relevance - 1.
 constexpr uint32_t kMaxRelevance = 31;
 
@@ -37,7 +39,11 @@ std::string NameOf(TreeOptions::Objective objective) {
   return "rank:ndcg";
 }
 
-XgboostParameters ParametersOf(const TreeOptions& options) {
+XgboostParameters ParametersOf(const TreeOptions& given) {
+  TreeOptions options = given;
+  if (!options.has_max_depth()) options.set_max_depth(kDefaultDepth);
+  if (!options.has_learning_rate()) options.set_learning_rate(kDefaultRate);
+  if (!options.has_subsample()) options.set_subsample(1);
   XgboostParameters parameters = {
       {"objective", NameOf(options.objective())},
       {"tree_method", "hist"},
@@ -97,6 +103,47 @@ absl::Status CheckData(std::span<const LabelledItems> queries,
   return absl::OkStatus();
 }
 
+size_t CountItems(std::span<const LabelledItems> queries) {
+  size_t count = 0;
+  for (const LabelledItems& query : queries) {
+    count += query.items.num_candidates();
+  }
+  return count;
+}
+
+absl::Status CheckStart(std::span<const LabelledItems> queries,
+                        std::span<const float> scores) {
+  if (scores.empty() || scores.size() == CountItems(queries)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("start has ", scores.size(), " scores for ",
+                   CountItems(queries), " candidates, must have one each"));
+}
+
+// Returns the matrices of training and, if there are such queries, validation.
+absl::StatusOr<std::vector<XgboostMatrix>> MakeMatrices(
+    std::span<const LabelledItems> train,
+    std::span<const LabelledItems> validation, uint32_t relevant_from,
+    const TreeStart& start) {
+  std::vector<XgboostMatrix> matrices;
+  const ArrangedQueries arranged(train);
+  ASSIGN_OR_RETURN(XgboostMatrix of_train,
+                   XgboostMatrix::Create(arranged.views(), relevant_from));
+  if (!start.train.empty()) {
+    RETURN_IF_ERROR(of_train.SetStart(arranged.Arrange(start.train)));
+  }
+  matrices.push_back(std::move(of_train));
+  if (validation.empty()) return matrices;
+  ASSIGN_OR_RETURN(XgboostMatrix of_validation,
+                   XgboostMatrix::Create(validation, relevant_from));
+  if (!start.validation.empty()) {
+    RETURN_IF_ERROR(of_validation.SetStart(start.validation));
+  }
+  matrices.push_back(std::move(of_validation));
+  return matrices;
+}
+
 // Returns the mean NDCG@10 over the queries with anything relevant. `margins`
 // has the scores of all candidates, query after query.
 double ValidationNdcg(std::span<const LabelledItems> queries,
@@ -130,31 +177,29 @@ struct BestRound {
 
 absl::StatusOr<TrainedTrees> TrainTrees(
     std::span<const LabelledItems> train,
-    std::span<const LabelledItems> validation, const TreeOptions& options) {
+    std::span<const LabelledItems> validation, const TreeOptions& options,
+    const TreeStart& start) {
   RETURN_IF_ERROR(ValidateOptions(options));
   if (train.empty()) {
     return absl::InvalidArgumentError("there are no training queries");
   }
   RETURN_IF_ERROR(CheckData(train, train[0]));
   RETURN_IF_ERROR(CheckData(validation, train[0]));
+  RETURN_IF_ERROR(CheckStart(train, start.train));
+  RETURN_IF_ERROR(CheckStart(validation, start.validation));
   const uint32_t relevant_from =
       options.objective() == TreeOptions::BINARY_LOGISTIC
           ? options.relevant_from()
           : 0;
-  std::vector<XgboostMatrix> matrices;
-  ASSIGN_OR_RETURN(
-      XgboostMatrix of_train,
-      XgboostMatrix::Create(ArrangedQueries(train).views(), relevant_from));
-  matrices.push_back(std::move(of_train));
-  if (!validation.empty()) {
-    ASSIGN_OR_RETURN(XgboostMatrix of_validation,
-                     XgboostMatrix::Create(validation, relevant_from));
-    matrices.push_back(std::move(of_validation));
-  }
+  ASSIGN_OR_RETURN(const std::vector<XgboostMatrix> matrices,
+                   MakeMatrices(train, validation, relevant_from, start));
   ASSIGN_OR_RETURN(XgboostBooster booster,
                    XgboostBooster::Create(ParametersOf(options), matrices));
   TrainedTrees trained;
   BestRound best;
+  if (!start.validation.empty() && options.patience() > 0) {
+    best.ndcg = ValidationNdcg(validation, start.validation);
+  }
   while (trained.rounds < options.rounds()) {
     RETURN_IF_ERROR(
         booster.Update(static_cast<int>(trained.rounds), matrices[0]));

@@ -12,14 +12,16 @@ namespace sortition {
 // Trains on `train`. With validation queries and options.patience > 0 keeps the
 // round with the best NDCG@10 there, in expectation over random orders of equal
 // scores. The same data and options give the same trees, in whatever order the
-// data list queries and candidates. Dense features may be NaN, which is
-// missing; what sparse rows lack is missing, too. InvalidArgument for bad
-// options, infinite features, relevances above 31, and queries that differ in
-// their numbers of features, or of which some are dense and others sparse;
-// Unimplemented without XGBoost.
+// data list queries and candidates. With a start, the trees add to its scores,
+// and no tree is kept if none makes the validation queries better. What options
+// leave unset is RANK_NDCG, depth 4, rate 0.05 and subsample 1. Dense features
+// may be NaN, which is missing; what sparse rows lack is missing, too.
+// InvalidArgument for bad options, infinite features, relevances above 31, and
+// queries that differ in their numbers of features, or of which some are dense
+// and others sparse; Unimplemented without XGBoost.
 absl::StatusOr<TrainedTrees> TrainTrees(
     std::span<const LabelledItems> train,
     std::span<const LabelledItems> validation,
-    const config::v1::TreeOptions& options);
+    const config::v1::TreeOptions& options, const TreeStart& start = {});
 
 }  // namespace sortition

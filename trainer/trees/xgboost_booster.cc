@@ -97,6 +97,11 @@ absl::StatusOr<XgboostMatrix> XgboostMatrix::Create(
   return matrix;
 }
 
+absl::Status XgboostMatrix::SetStart(std::span<const float> scores) {
+  return ToStatus(XGDMatrixSetFloatInfo(handle(), "base_margin", scores.data(),
+                                        scores.size()));
+}
+
 absl::StatusOr<XgboostBooster> XgboostBooster::Create(
     const XgboostParameters& parameters,
     std::span<const XgboostMatrix> matrices) {

@@ -1,13 +1,13 @@
-// Trees by XGBoost beside linear learners: NDCG@10 on five folds of LETOR.
+// Trees by default beside each linear learner by default: NDCG@10 of test
+// queries.
 //
-// What validation queries choose, in NDCG@10 of web search, is judged on the
-// test queries: of trees depth, learning rate and number, of linear learners
-// the point of their grid.
+// Every learner is run as `train` runs it, without options: validation queries
+// choose its λ, its epoch, or its trees. Each line compares trees with one
+// linear learner, paired over the test queries of all folds.
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <numeric>
-#include <span>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,253 +15,221 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/papers/letor/letor_methods.h"
-#include "bench/support/letor_folds.h"
+#include "bench/papers/letor/tree_sets.h"
+#include "bench/support/clocks.h"
 #include "bench/support/parallel_runs.h"
 #include "bench/support/report.h"
 #include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
 #include "core/data/labelled_queries.h"
+#include "core/learners/learners.h"
 #include "core/metrics/letor_metrics.h"
 #include "core/metrics/ranking_metrics.h"
+#include "core/metrics/tied_ranking.h"
 #include "core/scoring/tree_ensemble.h"
 #include "trainer/trees/tree_training.h"
 #include "trainer/trees/xgboost_booster.h"
 
 ABSL_FLAG(std::string, letor, "",
-          "directory of MQ2008: S1.txt .. S5.txt, or Fold1 .. Fold5");
+          "directory of a LETOR set: S1.txt .. S5.txt, or Fold1 .. Fold5 with "
+          "train.txt, vali.txt and test.txt each");
+ABSL_FLAG(std::string, train, "",
+          "file of training queries: LETOR or, with --features, .tsv, .csv or "
+          ".jsonl; in its stead --letor");
+ABSL_FLAG(std::string, validate, "", "file of validation queries");
+ABSL_FLAG(std::string, test, "", "file of test queries");
+ABSL_FLAG(std::string, features, "",
+          "text proto sortition.model.v1.FeatureSpec for such files");
+ABSL_FLAG(std::string, selqa, "",
+          "directory of selqa-ass-dev.tsv, of which every fifth question "
+          "validates, and selqa-ass-test.tsv; with --features");
+ABSL_FLAG(bool, synthetic, true, "simulate three sets, too");
 ABSL_FLAG(int, threads, 2, "learners and folds run at once");
-ABSL_FLAG(int, rounds, 300, "trees at most");
 
 namespace sortition {
 namespace {
 
 constexpr uint32_t kRanks = 10;
-// One-tailed Student's t at 5 %, for many queries.
-constexpr double kNoise = 1.645;
-
-// Writes the scores of the items of a query.
-using Scorer =
-    std::function<void(const Candidates& items, std::span<double> scores)>;
-
-// NDCG@10 of each query.
-struct Figures {
-  std::vector<double> web;    // Discount 1 / log2(rank + 2).
-  std::vector<double> letor;  // Of LETOR 4.0's tool.
-};
-
-Figures Judge(std::span<const LabelledItems> queries, const Scorer& scorer) {
-  Figures figures;
-  for (const LabelledItems& query : queries) {
-    std::vector<double> scores(query.relevances.size());
-    scorer(query.items, scores);
-    const TiedRanking ranking(scores, query.relevances);
-    figures.web.push_back(Ndcg(ranking, kRanks));
-    figures.letor.push_back(LetorFiguresOf(ranking).ndcg[kRanks - 1]);
-  }
-  return figures;
-}
-
-Scorer LinearScorer(std::vector<double> weights) {
-  return [weights = std::move(weights)](const Candidates& items,
-                                        std::span<double> scores) {
-    ScoreAll(items, weights, scores);
-  };
-}
-
-Scorer TreeScorer(TreeEnsemble ensemble) {
-  return [ensemble = std::move(ensemble)](const Candidates& items,
-                                          std::span<double> scores) {
-    std::vector<uint32_t> documents(items.num_candidates());
-    std::iota(documents.begin(), documents.end(), 0u);
-    TreeScratch scratch;
-    ensemble.Scores(items, documents, &scratch, scores);
-  };
-}
-
-struct Candidate {
-  std::string setting;
-  Scorer scorer;
-};
-
-struct Learner {
-  std::string name;
-  bool is_trees = false;
-  std::function<absl::StatusOr<std::vector<Candidate>>(const LetorFold&)> train;
-};
-
-Learner LinearLearner(const LetorMethod& method) {
-  return {
-      method.name, false,
-      [train = method.train](
-          const LetorFold& fold) -> absl::StatusOr<std::vector<Candidate>> {
-        ASSIGN_OR_RETURN(const std::vector<LetorRanker> rankers,
-                         train(fold, NdcgKind::kLetor));
-        std::vector<Candidate> candidates;
-        for (const LetorRanker& ranker : rankers) {
-          candidates.push_back({ranker.setting, LinearScorer(ranker.weights)});
-        }
-        return candidates;
-      }};
-}
-
-absl::StatusOr<std::vector<Candidate>> TrainGrid(
-    const LetorFold& fold, config::v1::TreeOptions::Objective objective) {
-  std::vector<Candidate> candidates;
-  for (const uint32_t depth : {3, 6}) {
-    for (const double rate : {0.05, 0.1}) {
-      config::v1::TreeOptions options;
-      options.set_objective(objective);
-      options.set_max_depth(depth);
-      options.set_learning_rate(rate);
-      options.set_rounds(static_cast<uint32_t>(absl::GetFlag(FLAGS_rounds)));
-      ASSIGN_OR_RETURN(const TrainedTrees trained,
-                       TrainTrees(fold.train, fold.validation, options));
-      ASSIGN_OR_RETURN(TreeEnsemble ensemble,
-                       TreeEnsemble::Create(trained.ensemble));
-      candidates.push_back(
-          {absl::StrCat("depth ", depth, ", rate ", rate, ", ",
-                        trained.ensemble.trees_size(), " trees"),
-           TreeScorer(std::move(ensemble))});
-    }
-  }
-  return candidates;
-}
-
-Learner TreeLearner(const std::string& name,
-                    config::v1::TreeOptions::Objective objective) {
-  return {name, true, [objective](const LetorFold& fold) {
-            return TrainGrid(fold, objective);
-          }};
-}
-
-std::vector<Learner> AllLearners() {
-  std::vector<Learner> learners;
-  for (const LetorMethod& method : CrfMethods()) {
-    // The best of the random fields in ./dev bench letor.
-    if (method.name == "KL") learners.push_back(LinearLearner(method));
-  }
-  for (const LetorMethod& method : LetorBaselines()) {
-    learners.push_back(LinearLearner(method));
-  }
-  learners.push_back(
-      TreeLearner("XGBoost rank:ndcg", config::v1::TreeOptions::RANK_NDCG));
-  learners.push_back(TreeLearner("XGBoost rank:pairwise",
-                                 config::v1::TreeOptions::RANK_PAIRWISE));
-  return learners;
-}
+// One-tailed Student's t at 1 %, for many queries: each set has five linear
+// learners, so that all comparisons of a set fail by chance in at most 5 %.
+constexpr double kNoise = 2.326;
+constexpr std::array kNames = {"trees",      "ranksvm", "listnet",
+                               "regression", "hinge",   "crf"};
 
 struct FoldResult {
+  std::vector<double> ndcg;   // NDCG@10 of each test query.
+  std::vector<double> letor;  // The same by LETOR 4.0's tool.
+  std::vector<double> average_precision;
   std::string setting;
-  Figures test;
+  double seconds = 0;
 };
+
+// Writes the scores of linear weights and, if there are any, trees.
+absl::Status ScoreWith(const LabelledResult& result, const Candidates& items,
+                       std::span<double> scores) {
+  if (!result.trees.has_value()) {
+    ScoreAll(items, result.weights, scores);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const TreeEnsemble trees,
+                   TreeEnsemble::Create(*result.trees));
+  std::vector<uint32_t> all(items.num_candidates());
+  for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
+  TreeScratch scratch;
+  trees.Scores(items, all, &scratch, scores);
+  const std::vector<double> weights(result.weights.begin(),
+                                    result.weights.end() - 1);
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    scores[i] = result.weights.back() * scores[i] + items.Score(i, weights);
+  }
+  return absl::OkStatus();
+}
+
+uint32_t LargestRelevance(const LetorFold& fold) {
+  uint32_t largest = 0;
+  for (const auto* part : {&fold.train, &fold.validation, &fold.test}) {
+    for (const LabelledItems& query : *part) {
+      largest = std::max(largest, std::ranges::max(query.relevances));
+    }
+  }
+  return largest;
+}
+
+absl::StatusOr<FoldResult> RunFold(const LearnerInfo& info,
+                                   const LetorFold& fold) {
+  const double start = WallSeconds();
+  ASSIGN_OR_RETURN(const auto learner,
+                   info.make_labelled(
+                       {}, {.num_features = fold.train[0].items.num_features(),
+                            .max_relevance = LargestRelevance(fold)}));
+  ASSIGN_OR_RETURN(const LabelledResult result,
+                   learner->Train({.training = fold.train,
+                                   .validation = fold.validation,
+                                   .train_trees = &TrainTrees}));
+  FoldResult judged;
+  judged.seconds = WallSeconds() - start;
+  const LabelledPoint& chosen = result.points[result.chosen];
+  judged.setting = absl::StrCat(chosen.setting, "; ", chosen.termination);
+  for (const LabelledItems& query : fold.test) {
+    std::vector<double> scores(query.relevances.size());
+    RETURN_IF_ERROR(ScoreWith(result, query.items, scores));
+    const TiedRanking ranking(scores, query.relevances);
+    const LetorFigures letor = LetorFiguresOf(ranking);
+    judged.ndcg.push_back(Ndcg(ranking, kRanks));
+    judged.letor.push_back(letor.ndcg[kRanks - 1]);
+    judged.average_precision.push_back(letor.average_precision);
+  }
+  return judged;
+}
 
 struct LearnerResult {
   std::string name;
-  bool is_trees = false;
-  std::array<FoldResult, kNumFolds> folds;
+  std::vector<FoldResult> folds;
 
-  // Means of the folds' means, as LETOR computes them.
-  double MeanWeb() const {
-    double sum = 0;
-    for (const FoldResult& fold : folds) sum += Mean(fold.test.web);
-    return sum / kNumFolds;
-  }
-  double MeanLetor() const {
-    double sum = 0;
-    for (const FoldResult& fold : folds) sum += Mean(fold.test.letor);
-    return sum / kNumFolds;
-  }
-  // NDCG@10 of all test queries.
-  std::vector<double> Queries() const {
+  // Returns a figure of all test queries.
+  std::vector<double> Queries(std::vector<double> FoldResult::*figure) const {
     std::vector<double> all;
     for (const FoldResult& fold : folds) {
-      all.insert(all.end(), fold.test.web.begin(), fold.test.web.end());
+      all.insert(all.end(), (fold.*figure).begin(), (fold.*figure).end());
     }
     return all;
   }
+  double Seconds() const {
+    double sum = 0;
+    for (const FoldResult& fold : folds) sum += fold.seconds;
+    return sum;
+  }
 };
 
-absl::StatusOr<FoldResult> RunFold(const Learner& learner,
-                                   const LetorFold& fold) {
-  ASSIGN_OR_RETURN(const std::vector<Candidate> candidates,
-                   learner.train(fold));
-  double best = -1;
-  FoldResult result;
-  for (const Candidate& candidate : candidates) {
-    const double validation =
-        Mean(Judge(fold.validation, candidate.scorer).web);
-    if (validation <= best) continue;
-    best = validation;
-    result = {candidate.setting, Judge(fold.test, candidate.scorer)};
+absl::StatusOr<std::vector<LearnerResult>> RunAll(const TreeSet& set) {
+  std::vector<LearnerInfo> learners;
+  std::vector<LearnerResult> results;
+  for (const char* name : kNames) {
+    for (const LearnerInfo& info : ListLearners()) {
+      if (info.name == name) learners.push_back(info);
+    }
+    results.push_back({name, std::vector<FoldResult>(set.folds.size())});
   }
-  return result;
+  const auto run = [&](size_t i) -> absl::Status {
+    const size_t l = i / set.folds.size();
+    const size_t f = i % set.folds.size();
+    ASSIGN_OR_RETURN(results[l].folds[f], RunFold(learners[l], set.folds[f]));
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(RunInParallel(learners.size() * set.folds.size(),
+                                absl::GetFlag(FLAGS_threads), run));
+  return results;
 }
 
-void Print(const std::vector<LearnerResult>& results) {
-  absl::PrintF("\n%-22s", "test NDCG@10, fold");
-  for (size_t f = 1; f <= kNumFolds; ++f) absl::PrintF("      %d", f);
-  absl::PrintF("    mean   by LETOR's tool\n");
+// Prints the figures of a set, and returns one target for each linear learner.
+// Sets whose order no linear score has must be better with trees.
+std::vector<Target> Compare(const TreeSet& set,
+                            const std::vector<LearnerResult>& results) {
+  absl::PrintF("\n%s: %d training, %d validation, %d test queries, %d folds\n",
+               set.name, set.folds[0].train.size(),
+               set.folds[0].validation.size(), set.folds[0].test.size(),
+               set.folds.size());
+  absl::PrintF("%-12s %8s %8s %8s %10s %6s %8s\n", "", "NDCG@10", "LETOR's",
+               "MAP", "trees -", "t", "seconds");
+  const LearnerResult& trees = results[0];
+  std::vector<Target> targets;
   for (const LearnerResult& result : results) {
-    absl::PrintF("%-22s", result.name);
-    for (const FoldResult& fold : result.folds) {
-      absl::PrintF(" %6.4f", Mean(fold.test.web));
+    absl::PrintF("%-12s %8.4f %8.4f %8.4f", result.name,
+                 Mean(result.Queries(&FoldResult::ndcg)),
+                 Mean(result.Queries(&FoldResult::letor)),
+                 Mean(result.Queries(&FoldResult::average_precision)));
+    if (&result == &trees) {
+      absl::PrintF(" %10s %6s %8.1f\n", "", "", result.Seconds());
+      continue;
     }
-    absl::PrintF("  %6.4f   %6.4f\n", result.MeanWeb(), result.MeanLetor());
+    const std::vector<double> a = trees.Queries(&FoldResult::ndcg);
+    const std::vector<double> b = result.Queries(&FoldResult::ndcg);
+    const PairedTest test = a == b ? PairedTest() : TestPairs(a, b);
+    absl::PrintF(" %+10.4f %6.2f %8.1f\n", test.difference, test.t,
+                 result.Seconds());
+    targets.push_back({absl::StrCat(set.name, ": trees by default against ",
+                                    result.name, ", t"),
+                       test.t, set.has_interactions ? kNoise : -kNoise, true});
   }
-  absl::PrintF("\nWhat validation chose for trees\n");
-  for (const LearnerResult& result : results) {
-    if (!result.is_trees) continue;
-    for (size_t f = 0; f < kNumFolds; ++f) {
-      absl::PrintF("%-22s fold %d: %s\n", result.name, f + 1,
-                   result.folds[f].setting);
-    }
+  for (size_t f = 0; f < trees.folds.size(); ++f) {
+    absl::PrintF("  trees, fold %d: %s\n", f + 1, trees.folds[f].setting);
   }
+  return targets;
 }
 
-// Compares rank:ndcg with the linear learner whose test figure is best, which
-// favours the latter.
-std::vector<Target> Compare(const std::vector<LearnerResult>& results) {
-  const LearnerResult* linear = nullptr;
-  const LearnerResult* trees = nullptr;
-  for (const LearnerResult& result : results) {
-    if (result.is_trees) {
-      if (trees == nullptr) trees = &result;
-    } else if (linear == nullptr || result.MeanWeb() > linear->MeanWeb()) {
-      linear = &result;
-    }
+absl::StatusOr<std::vector<TreeSet>> ReadSets() {
+  std::vector<TreeSet> sets;
+  if (absl::GetFlag(FLAGS_synthetic)) sets = SyntheticTreeSets();
+  if (const std::string dir = absl::GetFlag(FLAGS_letor); !dir.empty()) {
+    ASSIGN_OR_RETURN(TreeSet set, ReadLetorSet(dir));
+    sets.push_back(std::move(set));
   }
-  const PairedTest test = TestPairs(trees->Queries(), linear->Queries());
-  absl::PrintF("\n%s against %s: %+.4f, t = %.2f over queries\n", trees->name,
-               linear->name, trees->MeanWeb() - linear->MeanWeb(), test.t);
-  return {{absl::StrCat(trees->name, " against ", linear->name, ", t"), test.t,
-           -kNoise, true}};
+  const std::string features = absl::GetFlag(FLAGS_features);
+  if (const std::string dir = absl::GetFlag(FLAGS_selqa); !dir.empty()) {
+    ASSIGN_OR_RETURN(TreeSet set, ReadSelqaSet(dir, features));
+    sets.push_back(std::move(set));
+  }
+  if (const std::string train = absl::GetFlag(FLAGS_train); !train.empty()) {
+    ASSIGN_OR_RETURN(TreeSet set,
+                     ReadFileSet(train, absl::GetFlag(FLAGS_validate),
+                                 absl::GetFlag(FLAGS_test), features));
+    sets.push_back(std::move(set));
+  }
+  return sets;
 }
 
 absl::StatusOr<Report> Run() {
-  const std::string letor = absl::GetFlag(FLAGS_letor);
-  if (!HasXgboost() || letor.empty()) {
-    absl::PrintF("skipped: %s\n", letor.empty()
-                                      ? "--letor names no directory of data"
-                                      : "built without SORTITION_XGBOOST");
+  if (!HasXgboost()) {
+    absl::PrintF("skipped: built without SORTITION_XGBOOST\n");
     return Report();
   }
-  ASSIGN_OR_RETURN(const LetorFolds data, ReadLetorFolds(letor));
-  const std::vector<Learner> learners = AllLearners();
-  std::vector<LearnerResult> results;
-  for (const Learner& learner : learners) {
-    results.push_back({learner.name, learner.is_trees, {}});
+  ASSIGN_OR_RETURN(const std::vector<TreeSet> sets, ReadSets());
+  std::vector<Target> targets;
+  for (const TreeSet& set : sets) {
+    ASSIGN_OR_RETURN(const std::vector<LearnerResult> results, RunAll(set));
+    AppendTargets(Compare(set, results), &targets);
   }
-  const auto run = [&](size_t i) -> absl::Status {
-    const size_t l = i / kNumFolds;
-    const size_t f = i % kNumFolds;
-    ASSIGN_OR_RETURN(results[l].folds[f], RunFold(learners[l], data.folds[f]));
-    return absl::OkStatus();
-  };
-  RETURN_IF_ERROR(RunInParallel(learners.size() * kNumFolds,
-                                absl::GetFlag(FLAGS_threads), run));
-  Print(results);
-  return Compare(results);
+  return targets;
 }
 
 }  // namespace
@@ -270,6 +238,6 @@ absl::StatusOr<Report> Run() {
 int main(int argc, char** argv) {
   return sortition::RunBenchmark(
       argc, argv,
-      "Compares trees by XGBoost with linear learners on LETOR queries.",
+      "Compares trees by default with each linear learner by default.",
       sortition::Run);
 }

@@ -11,17 +11,25 @@
 
 namespace sortition {
 
+// Scores of all candidates that the trees are added to, query after query.
+// Empty: 0.
+struct TreeStart {
+  std::span<const float> train;
+  std::span<const float> validation;
+};
+
 struct TrainedTrees {
-  model::v1::TreeEnsemble ensemble;
+  model::v1::TreeEnsemble ensemble;  // May be empty if there is a start.
   uint32_t rounds = 0;  // That were trained; at least as many as trees.
-  // Of the ensemble on the validation queries, mean over those with anything
-  // relevant (core/metrics/ranking_metrics.h); 0 without validation queries.
+  // Of start and ensemble on the validation queries, mean over those with
+  // anything relevant (core/metrics/ranking_metrics.h); 0 without validation
+  // queries.
   double validation_ndcg = 0;
 };
 
 using TreeTrainer = std::function<absl::StatusOr<TrainedTrees>(
     std::span<const LabelledItems> train,
     std::span<const LabelledItems> validation,
-    const config::v1::TreeOptions& options)>;
+    const config::v1::TreeOptions& options, const TreeStart& start)>;
 
 }  // namespace sortition

@@ -176,6 +176,44 @@ TEST(TreeTrainingTest, TheOrderOfTheFileDoesNotMatter) {
   }
 }
 
+std::vector<float> RelevancesOf(std::span<const LabelledItems> queries,
+                                float factor) {
+  std::vector<float> all;
+  for (const LabelledItems& query : queries) {
+    for (const uint32_t relevance : query.relevances) {
+      all.push_back(factor * static_cast<float>(relevance));
+    }
+  }
+  return all;
+}
+
+// Scores that order every training query far apart leave no gradient, so the
+// start must belong to the rows that it is given for. Validation scores that
+// are perfect leave nothing to gain.
+TEST(TreeTrainingTest, AddsToTheScoresThatItStartsFrom) {
+  const TreeQueries train({.num_queries = 20}, 10);
+  const TreeQueries validation({.num_queries = 10}, 11);
+  const std::vector<float> of_train = RelevancesOf(train.views(), 100);
+  const std::vector<float> of_validation = RelevancesOf(validation.views(), 1);
+  TreeOptions options = SmallOptions();
+  options.set_objective(TreeOptions::RANK_PAIRWISE);
+  options.set_rounds(3);
+  ASSERT_OK_AND_ASSIGN(const TrainedTrees flat,
+                       TrainTrees(train.views(), {}, options, {of_train, {}}));
+  for (const auto& tree : flat.ensemble.trees()) {
+    for (const double leaf : tree.leaf_values()) EXPECT_NEAR(leaf, 0, 1e-3);
+  }
+  ASSERT_OK_AND_ASSIGN(
+      const TrainedTrees none,
+      TrainTrees(train.views(), validation.views(), options,
+                 {std::vector<float>(of_train.size()), of_validation}));
+  EXPECT_EQ(none.ensemble.trees_size(), 0);
+  EXPECT_EQ(none.rounds, 3);
+  EXPECT_NEAR(none.validation_ndcg, 1, 1e-12);
+  EXPECT_THAT(TrainTrees(train.views(), {}, options, {of_validation, {}}),
+              IsInvalidArgument("start has 200 scores for 400 candidates"));
+}
+
 TEST(TreeTrainingTest, NamesWhatIsWrong) {
   const TreeQueries train({.num_queries = 3}, 6);
   EXPECT_THAT(TrainTrees({}, {}, {}), IsInvalidArgument("no training queries"));

@@ -1,6 +1,8 @@
 #include "core/learners/trees/tree_learner.h"
 
+#include <cmath>
 #include <memory>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,8 +18,8 @@ using model::v1::TreeEnsemble;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// One tree: 1 where feature 1 is at least 0.5, else -1.
-TrainedTrees Stump() {
+// One tree: `above` where feature 1 is at least 0.5, else -above.
+TrainedTrees Stump(double above) {
   TrainedTrees trained;
   trained.rounds = 7;
   trained.ensemble.set_num_features(2);
@@ -28,8 +30,8 @@ TrainedTrees Stump() {
   tree->add_left_children(-1);
   tree->add_right_children(-2);
   tree->add_missing_left(true);
-  tree->add_leaf_values(-1);
-  tree->add_leaf_values(1);
+  tree->add_leaf_values(-above);
+  tree->add_leaf_values(above);
   return trained;
 }
 
@@ -39,42 +41,116 @@ std::unique_ptr<LabelledLearner> Learner(const TreeOptions& options = {}) {
   return *std::move(made);
 }
 
-TEST(TreeLearnerTest, GoesByTheScoreOfTheTreesAlone) {
-  TestQueries training, validation;
-  training.Add({1, 0, 0, 1}, {0, 1});
-  // Feature 1 is right in the first query, and wrong in the second, where the
-  // relevant candidate comes second: 1 / log2(3).
-  validation.Add({1, 0, 0, 1}, {0, 1});
-  validation.Add({0, 1, 1, 0}, {0, 1});
-  TreeOptions options;
-  options.set_rounds(12);
-  LabelledTask task{.training = training.views(),
-                    .validation = validation.views()};
-  task.train_trees =
-      [&](std::span<const LabelledItems> train,
-          std::span<const LabelledItems> validate,
-          const TreeOptions& given) -> absl::StatusOr<TrainedTrees> {
-    EXPECT_EQ(train.size(), 1);
-    EXPECT_EQ(validate.size(), 2);
-    EXPECT_EQ(given.rounds(), 12);
-    return Stump();
-  };
+// Feature 1 is right in the training query and wrong in the validation query,
+// where a score by it ranks the relevant candidate second: NDCG 1 / log2(3).
+class TreeLearnerTest : public testing::Test {
+ protected:
+  TreeLearnerTest() {
+    training_.Add({1, 0, 0, 1}, {0, 1});
+    validation_.Add({0, 1, 1, 0}, {0, 1});
+    task_ = {.training = training_.views(), .validation = validation_.views()};
+    task_.train_trees =
+        [this](std::span<const LabelledItems>, std::span<const LabelledItems>,
+               const TreeOptions& given,
+               const TreeStart& start) -> absl::StatusOr<TrainedTrees> {
+      given_.push_back(given);
+      starts_.emplace_back(start.train.begin(), start.train.end());
+      validation_starts_.emplace_back(start.validation.begin(),
+                                      start.validation.end());
+      return trees_;
+    };
+  }
+
+  TestQueries training_, validation_;
+  LabelledTask task_;
+  TrainedTrees trees_;  // What is "trained".
+  std::vector<TreeOptions> given_;
+  std::vector<std::vector<float>> starts_, validation_starts_;
+};
+
+TEST_F(TreeLearnerTest, TreesAddToTheScoresOfLinearWeights) {
+  trees_ = Stump(-10);  // Corrects the order of the validation query.
   int steps = 0;
-  task.on_step = [&](size_t) { ++steps; };
-  ASSERT_OK_AND_ASSIGN(const LabelledResult result,
-                       Learner(options)->Train(task));
-  EXPECT_EQ(steps, 1);
-  EXPECT_THAT(result.weights, ElementsAre(0, 0, 1));
+  task_.on_step = [&](size_t) { ++steps; };
+  ASSERT_OK_AND_ASSIGN(const LabelledResult result, Learner()->Train(task_));
+  ASSERT_EQ(result.points.size(), 4);
+  EXPECT_EQ(steps, 4);
+  EXPECT_NEAR(result.points[0].validation, 1 / std::log2(3), 1e-12);
+  EXPECT_THAT(result.points[0].setting, HasSubstr("linear: listnet, lambda"));
+  EXPECT_EQ(result.points[1].setting,
+            "RANK_PAIRWISE, depth 2, rate 0.05, subsample 1");
+  EXPECT_EQ(result.points[1].validation, 1);
+  EXPECT_EQ(result.points[1].passes, 7);
+  // The first of several equally good points.
+  EXPECT_EQ(result.chosen, 1);
+  EXPECT_EQ(result.note, "");
+  ASSERT_EQ(result.weights.size(), 3);
+  EXPECT_GT(result.weights[1], result.weights[0]);
+  EXPECT_EQ(result.weights[2], 1);
   ASSERT_TRUE(result.trees.has_value());
-  EXPECT_EQ(result.trees->trees_size(), 1);
   // Training rows had zeros: they are not missing in sparse rows of callers.
   EXPECT_EQ(result.trees->absent_feature(), TreeEnsemble::ZERO);
-  ASSERT_EQ(result.points.size(), 1);
-  EXPECT_NEAR(result.points[0].validation, (1 + 1 / std::log2(3)) / 2, 1e-12);
-  EXPECT_EQ(result.points[0].passes, 7);
+  // Boosting started from the linear scores.
+  ASSERT_EQ(starts_.size(), 3);
+  EXPECT_FLOAT_EQ(starts_[0][0], static_cast<float>(result.weights[0]));
+  EXPECT_FLOAT_EQ(starts_[0][1], static_cast<float>(result.weights[1]));
+  EXPECT_FLOAT_EQ(validation_starts_[2][0],
+                  static_cast<float>(result.weights[1]));
 }
 
-TEST(TreeLearnerTest, RanksOrSelects) {
+TEST_F(TreeLearnerTest, FallsBackToLinearWeights) {
+  for (const bool useless : {true, false}) {
+    trees_ = Stump(10);  // The order of the linear weights.
+    if (useless) trees_.ensemble.clear_trees();
+    ASSERT_OK_AND_ASSIGN(const LabelledResult result, Learner()->Train(task_));
+    EXPECT_EQ(result.chosen, 0);
+    EXPECT_FALSE(result.trees.has_value());
+    EXPECT_EQ(result.weights.size(), 2);
+    EXPECT_THAT(result.note,
+                HasSubstr("No trees were better than the linear weights "
+                          "(listnet) on the 1 validation queries"));
+  }
+}
+
+TEST_F(TreeLearnerTest, GoesByTheTreesAloneIfAsked) {
+  trees_ = Stump(1);
+  TreeOptions options;
+  options.set_from_linear(false);
+  options.set_rounds(12);
+  ASSERT_OK_AND_ASSIGN(const LabelledResult result,
+                       Learner(options)->Train(task_));
+  EXPECT_THAT(result.weights, ElementsAre(0, 0, 1));
+  ASSERT_EQ(result.points.size(), 3);
+  EXPECT_NEAR(result.points[0].validation, 1 / std::log2(3), 1e-12);
+  EXPECT_TRUE(starts_[0].empty());
+  EXPECT_EQ(given_[0].rounds(), 12);
+}
+
+TEST(TreeGridTest, GrowsWithTheNumberOfQueries) {
+  const auto small = internal::TreeGrid({}, 63);
+  const auto large = internal::TreeGrid({}, 1000);
+  EXPECT_EQ(small.size(), 3);
+  EXPECT_EQ(large.size(), 4);
+  EXPECT_EQ(internal::TreeGridSize({}), 4);
+  EXPECT_EQ(small[0].max_depth(), 2);
+  EXPECT_EQ(small[0].learning_rate(), 0.05);
+}
+
+TEST(TreeGridTest, KeepsWhatOptionsSet) {
+  TreeOptions options;
+  options.set_max_depth(3);
+  options.set_subsample(1);
+  const auto grid = internal::TreeGrid(options, 1000);
+  ASSERT_EQ(grid.size(), 2);  // One for each objective.
+  EXPECT_EQ(grid[0].max_depth(), 3);
+  EXPECT_EQ(grid[1].max_depth(), 3);
+  options.set_objective(TreeOptions::BINARY_LOGISTIC);
+  options.set_learning_rate(0.3);
+  ASSERT_EQ(internal::TreeGrid(options, 10).size(), 1);
+  EXPECT_EQ(internal::TreeGridSize(options), 1);
+}
+
+TEST_F(TreeLearnerTest, RanksOrSelects) {
   const auto learner = Learner();
   EXPECT_TRUE(learner->has_temperature());
   EXPECT_FALSE(learner->needs_constant());
@@ -86,19 +162,17 @@ TEST(TreeLearnerTest, RanksOrSelects) {
               IsInvalidArgument("action is label, must be rank or select"));
 }
 
-TEST(TreeLearnerTest, SomebodyMustTrainTheTrees) {
-  TestQueries queries;
-  queries.Add({1, 0, 0, 1}, {0, 1});
-  LabelledTask task{.training = queries.views(), .validation = queries.views()};
-  EXPECT_THAT(Learner()->Train(task),
-              StatusIs(absl::StatusCode::kUnimplemented,
-                       HasSubstr("cannot train trees")));
-  task.train_trees = [](auto, auto,
-                        const auto&) -> absl::StatusOr<TrainedTrees> {
+TEST_F(TreeLearnerTest, SomebodyMustTrainTheTrees) {
+  task_.train_trees = [](auto, auto, const auto&,
+                         const auto&) -> absl::StatusOr<TrainedTrees> {
     return absl::InvalidArgumentError("rounds is 0");
   };
-  EXPECT_THAT(Learner()->Train(task),
+  EXPECT_THAT(Learner()->Train(task_),
               StatusIs(absl::StatusCode::kInvalidArgument, "rounds is 0"));
+  task_.train_trees = nullptr;
+  EXPECT_THAT(Learner()->Train(task_),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("cannot train trees")));
 }
 
 }  // namespace
