@@ -13,7 +13,8 @@
 #include "bench/verdicts/parts.h"
 #include "core/base/status_macros.h"
 
-ABSL_FLAG(std::string, parts, "arms,outcomes,rates,rollouts,selection,support",
+ABSL_FLAG(std::string, parts,
+          "arms,outcomes,rates,rollouts,selection,support,ties",
           "what is measured, comma-separated");
 ABSL_FLAG(int, runs, 1000, "simulations of each setting, in [10, 1000000]");
 ABSL_FLAG(int, threads, 2, "threads, in [1, 1000]");
@@ -35,9 +36,13 @@ absl::StatusOr<Report> Run() {
   RETURN_IF_ERROR(CheckRange("runs", options.runs, 10, 1'000'000));
   RETURN_IF_ERROR(CheckRange("threads", options.threads, 1, 1000));
   const std::vector<std::pair<std::string, Part>> parts = {
-      {"arms", MeasureArms},           {"outcomes", MeasureOutcomes},
-      {"rates", MeasureRates},         {"rollouts", MeasureRollouts},
-      {"selection", MeasureSelection}, {"support", MeasureSupport}};
+      {"arms", MeasureArms},
+      {"outcomes", MeasureOutcomes},
+      {"rates", MeasureRates},
+      {"rollouts", MeasureRollouts},
+      {"selection", MeasureSelection},
+      {"support", MeasureSupport},
+      {"ties", MeasureTies}};
   std::set<std::string> wanted =
       absl::StrSplit(absl::GetFlag(FLAGS_parts), ',', absl::SkipEmpty());
   Report report;
@@ -49,7 +54,7 @@ absl::StatusOr<Report> Run() {
   return absl::InvalidArgumentError(
       absl::StrCat("--parts has ", *wanted.begin(),
                    ", must be of arms, outcomes, rates, rollouts, selection, "
-                   "support"));
+                   "support, ties"));
 }
 
 }  // namespace

@@ -26,5 +26,7 @@ std::vector<Target> MeasureRates(const VerdictOptions& options);
 // Rollouts with probes, censoring, and tuples that are removed or joined anew:
 // how they end, beside the rule that recomputed its evidence.
 std::vector<Target> MeasureRollouts(const VerdictOptions& options);
+// Metrics of rankings with ties, from files that are sorted by label.
+std::vector<Target> MeasureTies(const VerdictOptions& options);
 
 }  // namespace sortition
