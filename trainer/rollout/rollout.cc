@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "core/choices/traffic_split.h"
 #include "io/clocks.h"
@@ -22,6 +21,7 @@
 #include "trainer/rollout/rollout_rules.h"
 #include "trainer/rollout/rollout_text.h"
 #include "trainer/rollout/server_counts.h"
+#include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
 namespace {
@@ -47,7 +47,7 @@ double ShareOf(const Rollout& rollout) {
 
 RolloutStep NewStep(const std::string& action, std::string sentence) {
   RolloutStep step;
-  step.set_time(RolloutTimeText(NowUs()));
+  step.set_time(UtcTimeText(NowUs()));
   step.set_action(action);
   step.set_sentence(std::move(sentence));
   return step;
@@ -204,7 +204,7 @@ absl::Status Judge(const std::string& model_dir, const RolloutOptions& options,
   const RolloutVerdict verdict =
       JudgeRollout(*rollout, evidence, servers, NowUs());
   RolloutStep step = NumbersOf(*rollout, evidence);
-  step.set_time(RolloutTimeText(NowUs()));
+  step.set_time(UtcTimeText(NowUs()));
   step.set_action(ActionName(verdict.action));
   step.set_sentence(VerdictSentence(*rollout, verdict, step, reading.counts,
                                     !options.metrics().empty()));
@@ -254,11 +254,6 @@ RolloutReport ReportOf(const RolloutOptions& options, const Rollout& rollout) {
   report.set_dry_run(options.dry_run());
   FillState(rollout, &report);
   return report;
-}
-
-std::string RolloutTimeText(int64_t time_us) {
-  return absl::FormatTime(absl::RFC3339_sec, absl::FromUnixMicros(time_us),
-                          absl::UTCTimeZone());
 }
 
 std::optional<uint32_t> StageOf(const Serving& serving,

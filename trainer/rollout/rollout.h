@@ -77,7 +77,4 @@ std::optional<uint32_t> StageOf(const model::v1::Serving& serving,
 absl::Status SetStage(const model::v1::Rollout& rollout,
                       model::v1::Serving* serving);
 
-// Returns the time for people.
-std::string RolloutTimeText(int64_t time_us);
-
 }  // namespace sortition

@@ -14,6 +14,7 @@
 #include "trainer/decision_files/guarded_rewards.h"
 #include "trainer/rollout/rollout.h"
 #include "trainer/rollout/rollout_sources.h"
+#include "trainer/tuples/scan/time_range.h"
 #include "trainer/tuples/scan/tuple_log.h"
 #include "trainer/tuples/scan/tuple_scan.h"
 
@@ -172,8 +173,8 @@ class LedgerState {
 
   void NoteGap(const model::v1::LedgerGap& gap) {
     rounds_.NoteGap(ShareOfPlaces(gap.places()));
-    counts_.set_gap(absl::StrCat(RolloutTimeText(gap.from_us()), " to ",
-                                 RolloutTimeText(gap.to_us()), " in ",
+    counts_.set_gap(absl::StrCat(UtcTimeText(gap.from_us()), " to ",
+                                 UtcTimeText(gap.to_us()), " in ",
                                  gap.directory()));
   }
 

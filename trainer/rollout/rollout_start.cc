@@ -21,6 +21,7 @@
 #include "trainer/rollout/rollout_plan.h"
 #include "trainer/rollout/rollout_text.h"
 #include "trainer/rollout/server_counts.h"
+#include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
 namespace {
@@ -64,7 +65,7 @@ absl::Status CheckNotRunning(const std::string& model_dir) {
   return NotYetError(absl::StrCat(
       "a rollout of version ", before->canary_version(), " over ",
       before->stable_version(), " is under way since ",
-      RolloutTimeText(before->started_us()),
+      UtcTimeText(before->started_us()),
       ": wait until it ends, or end it with `sortition-trainer rollout "
       "--stop`"));
 }
@@ -125,7 +126,7 @@ void NoteServers(const RolloutOptions& options, Rollout* rollout) {
 config::v1::RolloutStep StartStep(const RolloutOptions& options,
                                   const Rollout& rollout) {
   config::v1::RolloutStep step;
-  step.set_time(RolloutTimeText(rollout.started_us()));
+  step.set_time(UtcTimeText(rollout.started_us()));
   step.set_action("START");
   step.set_share(rollout.plan().shares(0));
   step.set_sentence(absl::StrCat(
