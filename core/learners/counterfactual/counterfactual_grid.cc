@@ -59,6 +59,10 @@ struct Validation {
   bool moved = false;    // Chooses otherwise than what logged.
   bool differs = false;  // The same of the parent, if there is one.
   bool misses_support = false;
+  // Whether the log supports the estimate. Not asked of risks that data bring
+  // along: weights of whole orders do not judge what ranks teach.
+  bool is_supported = true;
+  bool gains = false;  // Over the parent.
 };
 
 // Whether a policy chooses otherwise than another one; none: than the one that
@@ -216,14 +220,19 @@ absl::StatusOr<Validation> Validate(const Grid& grid,
                           .log_weights = log_weights,
                           .other_log_weights = grid.parent_log_weights,
                           .counts = counts});
-  return Validation{.reward = {estimates.unclipped_ips, estimates.ips.lower,
-                               estimates.ips.upper},
-                    .improvement = estimates.improvement,
-                    .gain = gain,
-                    .effective_sample_size = estimates.effective_sample_size,
-                    .moved = Differs(log_weights, {}),
-                    .differs = Differs(log_weights, grid.parent_log_weights),
-                    .misses_support = MissesSupport(gain.weight, size, 1)};
+  const bool misses_support = MissesSupport(gain.weight, size, 1);
+  return Validation{
+      .reward = {estimates.unclipped_ips, estimates.ips.lower,
+                 estimates.ips.upper},
+      .improvement = estimates.improvement,
+      .gain = gain,
+      .effective_sample_size = estimates.effective_sample_size,
+      .moved = Differs(log_weights, {}),
+      .differs = Differs(log_weights, grid.parent_log_weights),
+      .misses_support = misses_support,
+      .is_supported =
+          grid.make_risk || (!misses_support && gain.has_standard_error()),
+      .gains = (grid.make_risk ? gain.of_supported : gain.value) > 0};
 }
 
 uint32_t MaxRounds(const PoemOptions& options) {
@@ -334,12 +343,10 @@ void Rescale(double offset, double range, model::v1::Estimate* estimate) {
 }
 
 // Whether the log supports the point, and estimates it to be better than the
-// parent, or than what logged if there is none, by more than a standard error.
-// Whether that is certain is for the gate to say: it would not let less pass.
+// parent, or than what logged if there is none. Whether that is certain is for
+// the gate to say.
 bool Passes(const Validation& validation) {
-  return validation.differs && !validation.misses_support &&
-         validation.gain.has_standard_error() &&
-         validation.gain.criterion() > 0;
+  return validation.differs && validation.is_supported && validation.gains;
 }
 
 // The order in which points are tried. Those that pass come first. Among the

@@ -98,9 +98,10 @@ model::v1::Evaluation::GridPoint InRewardUnits(
 // over the parent, or over the log where there is no parent, less a standard
 // error. The first one is chosen that passes all checks: it chooses otherwise
 // than the parent, the log supports it (MissesSupport), its estimate does not
-// hang on a few tuples (Gain::has_standard_error), and its criterion is above
-// 0, that of the parent. If none does, the parent is kept. Without a parent the
-// best point is chosen all the same.
+// hang on a few tuples (Gain::has_standard_error), and its gain is above 0. If
+// none does, the parent is kept: nothing is chosen that is estimated to be
+// worse than doing nothing. Support is not asked where data bring their own
+// risk. Without a parent the best point is chosen all the same.
 //
 // The unbiased estimate of eq. 1, which is reported too, can be dominated by a
 // few huge weights. A lower confidence bound that holds for any weights would

@@ -64,6 +64,7 @@ Gain SelfNormalisedGain(const GainSample& sample) {
                   sample.counts.empty() ? 1 : sample.counts[i]);
   }
   return {.value = own.value() - other.value(),
+          .of_supported = own.reward - other.reward,
           .standard_error = std::sqrt(influence.variance() / influence.total()),
           .weight = own.weight,
           .effective_sample_size = own.effective_sample_size};

@@ -17,6 +17,8 @@ struct GainSample {
 
 struct Gain {
   double value = 0;  // In rewards.
+  // S - S₀, without the charge for what was never logged.
+  double of_supported = 0;
   double standard_error = 0;
   MeanWeight weight;                 // Of the policy: 1 is expected.
   double effective_sample_size = 0;  // (Σ c ρ)² / Σ c ρ²

@@ -278,10 +278,14 @@ TEST_F(RolloutLedgerTest, AFileOfRewardsThatGrowsChangesNoClosedRound) {
                           }));
   config::v1::RolloutPlan& plan = *options_.mutable_plan();
   const std::string file = dir_.path() + "/complaints.csv";
-  plan.add_rewards("complaints=" + file);
+  plan.add_rewards("complaints=" + file + "@horizon=0s@sparse");
   plan.add_guardrails("complaints:0.05");
   plan.add_reward_ranges("complaints:-1:0");
-  ASSERT_OK(WriteFile(file, "decision_id,reward\n"));
+  const std::string through = absl::StrCat(
+      "# through=",
+      absl::FormatTime(absl::RFC3339_full, absl::Now(), absl::UTCTimeZone()),
+      "\n");
+  ASSERT_OK(WriteFile(file, "decision_id,reward\n" + through));
   ASSERT_OK(Start());
   const auto tuples = MakeUnits(400, {});
   WriteSegment(dir_.Sub("tuples"), 0, tuples);
@@ -291,7 +295,7 @@ TEST_F(RolloutLedgerTest, AFileOfRewardsThatGrowsChangesNoClosedRound) {
     if (tuple.decision().version() != 2) continue;
     rows += tuple.decision().decision_id() + ",-1\n";
   }
-  ASSERT_OK(WriteFile(file, rows));
+  ASSERT_OK(WriteFile(file, rows + through));
   const RolloutReport after = Step();
   ASSERT_EQ(after.step().guardrails_size(), 1);
   EXPECT_EQ(after.step().guardrails(0).difference(),

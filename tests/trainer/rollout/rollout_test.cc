@@ -273,13 +273,13 @@ TEST_F(RolloutEndTest, GoesBackForAGuardrail) {
                                             absl::UTCTimeZone()),
                            "\n")));
   };
-  // Nothing is judged before its outcomes are known.
+  // The guardrail is not judged before its outcomes are known; the reward is.
   write_through(absl::FromUnixMicros(NowRollout().started_us()) -
-                absl::Hours(1));
+                absl::Hours(2));
   ASSERT_OK_AND_ASSIGN(const auto before, StepRollout(options_));
-  EXPECT_EQ(before.step().action(), "WAIT");
+  EXPECT_EQ(before.step().decisions(), 2000u);
   ASSERT_EQ(before.step().guardrails_size(), 1);
-  EXPECT_DOUBLE_EQ(before.step().guardrails(0).evidence_worse(), 1);
+  EXPECT_EQ(before.step().guardrails(0).evidence_worse(), 1);
   write_through(absl::Now());
   ASSERT_OK_AND_ASSIGN(const auto report, StepRollout(options_));
   EXPECT_THAT(
