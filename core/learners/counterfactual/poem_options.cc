@@ -151,7 +151,8 @@ absl::Status ValidateExposure(const PoemOptions& options) {
   }
   for (int k = 0; k < options.click_offsets_size(); ++k) {
     const double offset = options.click_offsets(k);
-    if (!(offset >= 0 && offset <= 1 - examination[k])) {
+    constexpr double kRounding = 1e-9;  // 0.1 is more than 1 - 0.9.
+    if (!(offset >= 0 && offset + examination[k] <= 1 + kRounding)) {
       return absl::InvalidArgumentError(
           absl::StrCat("click_offsets[", k, "] is ", offset,
                        ", must be in [0, 1 - examination[", k,

@@ -282,10 +282,11 @@ TEST(PoemOptionsTest, WhatExposuresNeedAndNothingElseTakesIsNamed) {
       With(PoemOptions(), "objective: EXPOSURE optimiser: STOCHASTIC");
   const PoemOptions exposure =
       With(bare, "examination: [1, 0.5] sampled_orders: 10");
-  const PoemOptions safe =
+  const PoemOptions unexamined =
       With(bare,
-           "optimiser: BATCH examination: [0.9, 0.5] failure_probability: 0.05 "
-           "most_clicks: 1 click_offsets: [0.1, 0.1]");
+           "optimiser: BATCH failure_probability: 0.05 most_clicks: 1 "
+           "click_offsets: [0.1, 0.1]");
+  const PoemOptions safe = With(unexamined, "examination: [0.9, 0.5]");
   const PoemOptions crm = MakeOptions(PoemOptions::CRM, PoemOptions::BATCH);
   for (const PoemOptions& none : {bare, With(bare, "examination: [0, 0]")}) {
     EXPECT_THAT(ValidatePoemOptions(none),
@@ -311,12 +312,16 @@ TEST(PoemOptionsTest, WhatExposuresNeedAndNothingElseTakesIsNamed) {
   ExpectRefusals(
       safe, &ValidatePoemOptions,
       {{"most_clicks: 0.5", "most_clicks is 0.5, must be 0 or at least 1"},
-       {"examination: [1, 0.5]",
-        "click_offsets[0] is 0.1, must be in [0, 1 - examination[0]]"},
-       {"examination: [0.9, 0]",
-        "examination[1] is 0, must be above 0 with failure_probability"},
        {"sampled_orders: 10",
         "optimiser is BATCH, must be STOCHASTIC with sampled_orders"}});
+  EXPECT_THAT(
+      ValidatePoemOptions(With(unexamined, "examination: [1, 0.5]")),
+      IsInvalidArgument(testing::HasSubstr(
+          "click_offsets[0] is 0.1, must be in [0, 1 - examination[0]]")));
+  EXPECT_THAT(
+      ValidatePoemOptions(With(unexamined, "examination: [0.9, 0]")),
+      IsInvalidArgument(testing::HasSubstr(
+          "examination[1] is 0, must be above 0 with failure_probability")));
   ExpectRefusals(
       crm, &ValidatePoemOptions,
       {{"examination: 0.5",
