@@ -58,12 +58,13 @@ def estimate(
 
 def value_of(entry: ope_report_pb2.OpeEstimate) -> float:
     """Returns the value of a row, whether or not it has an interval."""
-    return entry.value_alone if entry.HasField("value_alone") else entry.value.value
+    # Reports in JSON have all numbers, also value_alone = 0 of rows with an interval.
+    return entry.value_alone if entry.no_interval else entry.value.value
 
 
 def gain_of(entry: ope_report_pb2.OpeEstimate) -> float:
     """Returns the gain of a row, whether or not it has an interval; NaN: it has none."""
-    if entry.HasField("gain_alone"):
+    if entry.no_interval:
         return entry.gain_alone
     return entry.gain.value if entry.HasField("gain") else float("nan")
 
