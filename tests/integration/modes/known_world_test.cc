@@ -218,8 +218,7 @@ class KnownWorldTest : public testing::TestWithParam<ModeCase> {
     options.set_arms(arms);
     options.set_interval(interval);
     ASSERT_OK_AND_ASSIGN(const config::v1::OpeReport report, Ope(options));
-    EXPECT_EQ(report.arms_balanced() == report.decisions(),
-              GetParam().is_split && arms == "auto");
+    EXPECT_EQ(report.arms_balanced() == report.decisions(), arms == "balanced");
     EXPECT_EQ(report.certain_baseline(), 0u);
     for (const auto& finding : report.findings()) {
       EXPECT_NE(finding.gravity(), model::v1::Finding::CONTRADICTION)
@@ -261,7 +260,7 @@ TEST_P(KnownWorldTest, IntervalsHoldTheTruth) {
   std::vector<std::string> intervals = {"auto"};
   if (is_long) intervals.push_back("betting");
   std::vector<std::string> all_arms = {"auto"};
-  if (GetParam().is_split) all_arms.push_back("apart");
+  if (GetParam().is_split) all_arms.push_back("balanced");
   for (const std::string& arms : all_arms) {
     for (const std::string& interval : intervals) {
       SCOPED_TRACE(arms + " " + interval);

@@ -93,7 +93,8 @@ TEST_F(LateStoreTest, PublishersAtOnceGetDifferentNumbers) {
   ASSERT_OK_AND_ASSIGN(const auto versions,
                        deployment_.store().ListVersions("default"));
   ASSERT_EQ(versions.size(), 2u + kPublishers * kEach);
-  EXPECT_EQ(versions.back(), versions.size());
+  // A publisher that was overtaken gives its number up.
+  EXPECT_GE(versions.back(), versions.size());
   // Each version is whole, and each publisher was told its own number.
   std::set<std::string> told;
   for (const uint64_t version : versions) {
