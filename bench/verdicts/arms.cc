@@ -134,9 +134,10 @@ std::vector<Target> MeasureArms(const VerdictOptions& options) {
       Measure({.has_units = false, .arms = "balanced"}, options);
   absl::PrintF("by decision: auto %.3f, width %.4f; balanced %.4f\n",
                alone.coverage, alone.width, balanced.width);
-  targets.push_back({"coverage of --arms=auto, an arm for each decision",
-                     alone.coverage, 0.94, true});
-  targets.push_back({"its width over that of --arms=balanced",
+  targets.push_back(
+      {absl::StrCat("coverage of --arms=", "auto, an arm for each decision"),
+       alone.coverage, 0.94, true});
+  targets.push_back({absl::StrCat("its width over that of --arms=", "balanced"),
                      alone.width / balanced.width, 1.1, false});
   return targets;
 }

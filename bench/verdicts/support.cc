@@ -129,7 +129,8 @@ bool HeldBefore(const GuardedLog& log) {
   PolicySums sums(1, GroupSums::kDefaultGroups);
   for (size_t i = 0; i < log.test.size(); ++i) {
     const JudgedDecision judged = {.log_weight = log.test.log_weights[i]};
-    sums.Add(log.test.units[i], 1, 1 + log.complaints.of_test[i], {&judged, 1});
+    sums.Add(log.test.units[i], 1, 1 + log.complaints.of_test[i].value(),
+             {&judged, 1});
   }
   IntervalTask task;
   task.sums = &sums;

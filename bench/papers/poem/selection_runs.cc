@@ -154,7 +154,7 @@ size_t ChosenElsewhere(const std::vector<SelectionOfSet>& sets,
 absl::StatusOr<SelectionOfSet> RunSelection(const std::string& name,
                                             const LabelData& data,
                                             const Repetition& repetition) {
-  SelectionOfSet set{.set = name};
+  SelectionOfSet set{.set = name, .runs = {}};
   set.runs.resize(static_cast<size_t>(repetition.runs));
   RETURN_IF_ERROR(RunInParallel(
       set.runs.size(), repetition.threads, [&](size_t r) -> absl::Status {
