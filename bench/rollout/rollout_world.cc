@@ -47,7 +47,7 @@ struct Unit {
   bool was_canary = false;  // At its last decision.
 };
 
-// Who asks, one after the other.
+// Generates the users who send requests, one after the other.
 class Visitors {
  public:
   Visitors(const RolloutWorld& world, Uniforms* uniforms)

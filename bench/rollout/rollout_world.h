@@ -64,7 +64,7 @@ class RolloutRule {
   virtual void TuplesChanged(double share, bool has_gap, bool are_rejoined) = 0;
   virtual void Restart() = 0;
   // Reads the tuples that are visible by now, in the order of their times.
-  // Those with `is_read` were read before. Rounds close by `newest_us`.
+  // Tuples with `is_read` were read before. Rounds close by `newest_us`.
   virtual void Read(const std::deque<SimulatedTuple>& tuples, int64_t now_us,
                     int64_t newest_us) = 0;
   virtual const RolloutEvidence& evidence() const = 0;

@@ -22,7 +22,7 @@ namespace {
 
 // Two versions with half of the units each choose one of two actions; the
 // policy that is judged chooses uniformly.
-constexpr double kFirst[] = {0.9, 0.2};  // Of action 0, by version.
+constexpr double kFirst[] = {0.9, 0.2};  // P(action 0), by version.
 constexpr double kRewards[] = {0.6, 0.4};
 constexpr double kTruth = 0.5;
 constexpr int kUnits = 500;

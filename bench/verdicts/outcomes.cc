@@ -39,7 +39,7 @@ enum class Verdict { kRefused, kBroken, kHolds };
 
 struct OutcomeCase {
   std::string name;
-  double share = 1;  // Of the log's time after which the file ends.
+  double share = 1;  // Share of the log's time that the file covers.
   // It declares this share instead of the true one.
   double declared = 1;
 };

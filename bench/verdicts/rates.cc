@@ -34,7 +34,7 @@ struct Context {
 
 struct RateWorld {
   const char* name;
-  double sharpness = 1;                    // Of the target.
+  double sharpness = 1;                    // The target's sharpness.
   std::vector<uint32_t> unit_sizes = {1};  // Equally likely.
   // Clicks of a unit are so many times as likely, or as unlikely that the mean
   // is 1.

@@ -58,7 +58,7 @@ constexpr std::array kNames = {"trees",      "ranksvm", "listnet",
 
 struct FoldResult {
   std::vector<double> ndcg;   // NDCG@10 of each test query.
-  std::vector<double> letor;  // The same by LETOR 4.0's tool.
+  std::vector<double> letor;  // NDCG by LETOR 4.0's tool.
   std::vector<double> average_precision;
   std::string setting;
   double seconds = 0;

@@ -25,7 +25,7 @@ constexpr uint32_t kSyntheticFeatures = 8;
 constexpr size_t kSyntheticFolds = 3;
 constexpr int kCandidates = 20;
 
-// What views of queries point to. Elements are never moved.
+// Owns the data behind the views of queries. Elements are never moved.
 struct Store {
   std::deque<std::vector<float>> features;
   std::deque<std::vector<uint32_t>> relevances;

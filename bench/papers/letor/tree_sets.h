@@ -14,7 +14,7 @@ struct TreeSet {
   std::string name;
   // No linear score has the order of the labels.
   bool has_interactions = false;
-  std::shared_ptr<const void> data;  // What the folds view.
+  std::shared_ptr<const void> data;  // Owner of what the folds view.
   std::vector<LetorFold> folds;
 };
 

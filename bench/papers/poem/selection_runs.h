@@ -16,8 +16,8 @@ struct SelectionRun {
   double parent = 0;  // h0
   double best = 0;    // The lowest of the grid, h0 among it.
   double chosen = 0;
-  // What would be chosen if so many standard errors were subtracted from the
-  // gain, by place in kCautions.
+  // Result of the choice by gain minus c standard errors, for each c in
+  // kCautions.
   std::vector<double> by_caution;
 };
 
