@@ -49,6 +49,11 @@ std::string Refusal(absl::string_view status) {
                     absl::StrCat(status, "\n"));
 }
 
+bool IsReadable(int fd) {
+  pollfd wait = {fd, POLLIN, 0};
+  return ::poll(&wait, 1, 0) == 1;
+}
+
 // Whether a call failed only because it would have to wait.
 bool WouldWait() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
@@ -174,6 +179,8 @@ void PageServer::Accept(int socket) {
   const bool is_short = fd < 0 && (errno == EMFILE || errno == ENFILE ||
                                    errno == ENOMEM || errno == ENOBUFS);
   if (fd < 0 && !is_short) return;
+  // Without a free descriptor accept() fails even where nobody waits.
+  if (is_short && !IsReadable(socket)) return;
   if (is_short || connections_.size() == kMaxConnections) {
     is_short_ = is_short && connections_.empty();
     if (!connections_.empty()) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <utility>
@@ -62,6 +63,33 @@ class TestClient {
 
  private:
   const int socket_;
+};
+
+// While it lives, the process has no free descriptor. The limit is above all
+// that are in use: one that is closed can be used again.
+class AllDescriptorsInUse {
+ public:
+  AllDescriptorsInUse() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit limited = before_;
+    limited.rlim_cur = kMost;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limited), 0);
+    for (int fd; (fd = ::dup(STDERR_FILENO)) >= 0;) filled_.push_back(fd);
+    EXPECT_EQ(errno, EMFILE);
+  }
+  ~AllDescriptorsInUse() {
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0);
+    for (const int fd : filled_) ::close(fd);
+  }
+  AllDescriptorsInUse(const AllDescriptorsInUse&) = delete;
+  AllDescriptorsInUse& operator=(const AllDescriptorsInUse&) = delete;
+
+ private:
+  // More than the test opens and inherits.
+  static constexpr int kMost = 512;
+
+  std::vector<int> filled_;
+  rlimit before_ = {};
 };
 
 class PageServerTest : public testing::Test {
@@ -149,24 +177,24 @@ TEST_F(PageServerTest, ClientsThatReadNothingHoldUpNobody) {
 
 // The oldest connection gives its own.
 TEST_F(PageServerTest, ServesWhileDescriptorsAreShort) {
-  const TestClient waiting(server_->port());
-  const TestClient silent(server_->port());
+  const TestClient silent[2] = {TestClient(server_->port()),
+                                TestClient(server_->port())};
+  const TestClient slow(server_->port());
   ExpectServes();
-  const TestClient next;
-  // All descriptors below the next free one are in use.
-  const int free = ::dup(STDERR_FILENO);
-  ::close(free);
-  rlimit before = {};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit none = before;
-  none.rlim_cur = static_cast<rlim_t>(free);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  next.Connect(server_->port());
-  const bool is_sent = next.Send("GET /page HTTP/1.1\r\n\r\n");
-  const std::string answer = next.ReadAll();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_TRUE(is_sent);
-  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
+  // The server may hold one descriptor for a moment while the others are
+  // filled, so that the first of two clients may find it free.
+  const TestClient clients[2];
+  {
+    const AllDescriptorsInUse all_in_use;
+    for (const TestClient& client : clients) {
+      client.Connect(server_->port());
+      EXPECT_TRUE(client.Send("GET /page HTTP/1.1\r\n\r\n"));
+      EXPECT_THAT(client.ReadAll(), StartsWith("HTTP/1.1 200"));
+    }
+    // Not more are closed than clients have come.
+    EXPECT_TRUE(slow.Send("GET /page HTTP/1.1\r\n\r\n"));
+    EXPECT_THAT(slow.ReadAll(), StartsWith("HTTP/1.1 200"));
+  }
   ExpectServes();
 }
 
