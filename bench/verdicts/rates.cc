@@ -183,8 +183,8 @@ RateRow MeasureRow(const RateWorld& world, double rate, uint64_t decisions,
 }  // namespace
 
 std::vector<Target> MeasureRates(const VerdictOptions& options) {
-  constexpr double kMostWidth = 2.5;
-  constexpr double kLeastCoverage = 0.94;
+  constexpr double kAllowedWidth = 2.5;
+  constexpr double kWantedCoverage = 0.94;
   absl::PrintF(
       "\nIntervals at small click rates: ends as multiples of Student's\n"
       "%-14s %6s %9s %6s %8s %8s %8s\n",
@@ -213,13 +213,13 @@ std::vector<Target> MeasureRates(const VerdictOptions& options) {
       }
       targets.push_back({absl::StrFormat("rates: %s, %g %% clicks, coverage",
                                          world.name, 100 * rate),
-                         static_cast<double>(held) / logs, kLeastCoverage,
+                         static_cast<double>(held) / logs, kWantedCoverage,
                          true});
     }
     if (!world.has_width_target) continue;
     targets.push_back(
         {absl::StrCat("rates: ", world.name, ", widest side against Student's"),
-         widest, kMostWidth});
+         widest, kAllowedWidth});
   }
   return targets;
 }

@@ -41,8 +41,8 @@ ABSL_FLAG(std::string, test, "", "file of test queries");
 ABSL_FLAG(std::string, features, "",
           "text proto sortition.model.v1.FeatureSpec for such files");
 ABSL_FLAG(std::string, selqa, "",
-          "directory of selqa-ass-dev.tsv, of which every fifth question "
-          "validates, and selqa-ass-test.tsv; with --features");
+          "directory with selqa-ass-dev.tsv (every fifth question validates, "
+          "the others train) and selqa-ass-test.tsv; needs --features");
 ABSL_FLAG(bool, synthetic, true, "simulate three sets, too");
 ABSL_FLAG(int, threads, 2, "learners and folds run at once");
 
