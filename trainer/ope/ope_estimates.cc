@@ -164,7 +164,7 @@ OpeEstimate MakeEstimate(const EstimateStyle& style, const EstimateTask& task,
 }
 
 OpeEstimate MakeRow(const EstimateStyle& style, const EstimateTask& task) {
-  OpeEstimate row = MakeEstimate(style, task, IntervalKind::kStudent);
+  OpeEstimate row = MakeEstimate(style, task, std::nullopt);
   if (!IgnoresBias(task.estimator.kind)) return row;
   row.set_value_alone(row.value().value());
   if (row.has_gain()) row.set_gain_alone(row.gain().value());
@@ -208,6 +208,8 @@ std::vector<OpeEstimate> MakeIntervals(const EstimateStyle& style,
   for (const IntervalKind kind : AllIntervalKinds()) {
     const bool is_of_estimate =
         kind == IntervalKind::kStudent || kind == IntervalKind::kBootstrap;
+    // These do not hold for the value of every policy and size of a log.
+    if (is_of_estimate && style.interval != kind) continue;
     if (is_of_estimate && IgnoresBias(task.estimator.kind)) continue;
     OpeEstimate estimate = Begin(task);
     if (!Fill(style, task, kind, &estimate)) continue;

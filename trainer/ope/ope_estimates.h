@@ -54,8 +54,9 @@ config::v1::OpeEstimate MakeEstimate(const EstimateStyle& style,
                                      const EstimateTask& task,
                                      std::optional<IntervalKind> kind);
 
-// Returns the estimate with Student's interval or, if its estimator has a bias
-// that Student's interval ignores, without an interval and with the reason.
+// Returns the estimate with the style's intervals, which are of the value,
+// whatever the estimator. An estimator whose standard error ignores its bias
+// has no interval, but the reason.
 config::v1::OpeEstimate MakeRow(const EstimateStyle& style,
                                 const EstimateTask& task);
 
@@ -80,7 +81,9 @@ config::v1::OpeEstimate MakeGrouped(EstimateStyle style,
 config::v1::OpeEstimate MakeAnswer(const EstimateStyle& style,
                                    const EstimateTask& task, bool is_log);
 
-// Returns the answer's value and gain by each kind of interval that applies.
+// Returns the answer's value and gain by each kind of interval of the value
+// that applies; kinds of the estimate (kStudent, kBootstrap) only where the
+// style asks for them.
 std::vector<config::v1::OpeEstimate> MakeIntervals(const EstimateStyle& style,
                                                    const EstimateTask& task);
 

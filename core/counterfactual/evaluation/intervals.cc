@@ -202,10 +202,12 @@ std::optional<JudgedInterval> MakeBy(const IntervalTask& task,
   JudgedInterval judged = {{}, estimate.standard_error, kind};
   judged.contradicts_itself = bounds->lower > bounds->upper;
   if (judged.contradicts_itself) bounds = range;
-  judged.interval = {estimate.value,
-                     std::clamp(bounds->lower, range.lower, range.upper),
-                     std::clamp(bounds->upper, range.lower, range.upper)};
-  if (!ratios.empty()) Contain(estimate.value, &judged.interval);
+  const auto possible = [&](double x) {
+    return std::clamp(x, range.lower, range.upper);
+  };
+  judged.interval = {estimate.value, possible(bounds->lower),
+                     possible(bounds->upper)};
+  if (!ratios.empty()) Contain(possible(estimate.value), &judged.interval);
   judged.lower_error = LowerErrorOf(task, judged, sides);
   judged.missing_mass = ChargeOf(task, kind, sides);
   return judged;

@@ -65,9 +65,10 @@ struct IntervalTask {
 };
 
 struct JudgedInterval {
-  // The value is the estimator's. Bounds are cut to what is possible: values
-  // are in [0, 1]. They are moved to the value where that is outside, as an
-  // estimate may be of bounds that go by another one.
+  // The value is the estimator's. It and the bounds are cut to what is
+  // possible: values are in [0, 1], gains in [-1, 1]. Bounds are moved to the
+  // value where that is outside, as an estimate may be of bounds that go by
+  // another one.
   Interval interval;
   // Of the estimate, by groups; infinite with fewer than two.
   double standard_error = 0;

@@ -199,13 +199,13 @@ std::optional<JudgedInterval> MakeRankingInterval(
   JudgedInterval judged = {{}, estimate.standard_error, kind};
   judged.contradicts_itself = bounds->lower > bounds->upper;
   if (judged.contradicts_itself) bounds = range;
+  const auto possible = [&](double x) {
+    return std::clamp(x, range.lower, range.upper);
+  };
   // An estimate outside of its own interval would say two things at once.
-  judged.interval = {
-      estimate.value,
-      std::min(std::clamp(bounds->lower, range.lower, range.upper),
-               estimate.value),
-      std::max(std::clamp(bounds->upper, range.lower, range.upper),
-               estimate.value)};
+  const double value = possible(estimate.value);
+  judged.interval = {value, std::min(possible(bounds->lower), value),
+                     std::max(possible(bounds->upper), value)};
   return judged;
 }
 

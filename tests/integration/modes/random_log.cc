@@ -14,8 +14,6 @@
 namespace sortition {
 namespace {
 
-constexpr double kFirstArm = 0.3;  // Of version 1, in a split.
-constexpr double kExplored = 0.25;
 // What a rank adds where the order has one reward.
 constexpr double kRankShares[] = {0.5, 0.3, 0.2};
 constexpr int64_t kStartUs = 1767225600000000;  // 2026-01-01
@@ -78,7 +76,7 @@ void RandomLog::DrawRewards() {
     overridden_ = OneOf({0.0, 0.0, 0.1});
   }
   options_.set_reward_min(least_);
-  options_.set_reward_max(has_rank_rewards_ ? size_ : least_ + span_);
+  options_.set_reward_max(reward_max());
   if (overridden_ > 0 && Happens(0.5)) options_.set_overrides("as_shown");
 }
 
@@ -90,7 +88,8 @@ void RandomLog::DrawUsers() {
   has_copies_ = Happens(0.2);
   has_complaints_ = Happens(0.6);
   has_units_ = Happens(0.7);
-  num_users_ = static_cast<uint32_t>(30 * std::pow(20, random_.Uniform()));
+  num_users_ = static_cast<uint32_t>(
+      30 * std::pow(OneOf({10.0, 10.0, 10.0, 100.0}), random_.Uniform()));
   most_decisions_ = static_cast<uint32_t>(1 + random_.Below(4));
   if (mode_ == Mode::kSplit && has_units_ && Happens(0.5)) {
     returns_[0] = OneOf({0.3, 0.8});
@@ -502,7 +501,7 @@ std::string RandomLog::Description() const {
       " ", size_, " of ", num_candidates_, can_abstain_ ? " or none" : "", ", ",
       num_queries_, " queries, ", kModes[static_cast<int>(mode_)],
       shadow_every_ > 0 ? ", shadow" : "", ", rewards in [", least_, ", ",
-      least_ + span_, "]", is_certain_ ? ", certain" : "",
+      reward_max(), "]", is_certain_ ? ", certain" : "",
       has_rank_rewards_ ? ", by rank" : "",
       is_seen_known_ ? ", ranks seen" : "", ", overridden ", overridden_, " ",
       options_.overrides(), ", censored ", censored_, ", kept ", kept_[0], " ",

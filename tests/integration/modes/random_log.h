@@ -38,8 +38,11 @@ class RandomLog {
   std::string Description() const;
 
   ActionKind kind() const { return kind_; }
-  // Whether each rank of an order has a reward of its own.
-  bool has_rank_rewards() const { return has_rank_rewards_; }
+  // Of the reward of a decision. A rank with a reward of its own has up to 1.
+  double reward_max() const {
+    return has_rank_rewards_ ? size_ : least_ + span_;
+  }
+  uint32_t num_ranks() const { return size_; }
   bool has_shadow() const { return shadow_every_ > 0; }
   // Whether version 2 alone wrote the log.
   bool is_plain() const { return mode_ == Mode::kOnline; }
@@ -60,6 +63,8 @@ class RandomLog {
   enum class Mode { kOnline, kSplit, kApprentice, kExplore, kInterleaved };
 
   static constexpr uint32_t kFeatures = 3;
+  static constexpr double kFirstArm = 0.3;  // Of version 1, in a split.
+  static constexpr double kExplored = 0.25;
 
   void DrawKind();
   void DrawRewards();

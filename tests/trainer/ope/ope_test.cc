@@ -72,6 +72,7 @@ TEST_F(OpeFixture, IntervalsSayWhatIsFittedToRewards) {
   WriteLog(FourTuples());
   SetPolicies({"mine=" + Write("mine.csv", kFourProbabilities)});
   options_.set_reward_model("none");
+  options_.set_interval("student");
   const auto has_note = [&](const std::string& estimator) {
     options_.set_estimator(estimator);
     const OpePolicy mine = PolicyOf(Judge(), "mine");

@@ -125,8 +125,10 @@ TEST_P(StoredPoliciesTest, AFileOfItsProbabilitiesGivesTheSame) {
     const auto& stored =
         EstimateOf(PolicyOf(report, "newest"), estimate.estimator());
     EXPECT_NEAR(estimate.value().value(), stored.value().value(), 1e-9);
-    EXPECT_NEAR(estimate.gain().lower(), stored.gain().lower(), 1e-9);
+    EXPECT_NEAR(estimate.gain().value(), stored.gain().value(), 1e-9);
     EXPECT_NEAR(estimate.standard_error(), stored.standard_error(), 1e-9);
+    EXPECT_NEAR(estimate.gain_standard_error(), stored.gain_standard_error(),
+                1e-9);
   }
   if (log_.action_kind == ActionKind::kSelect) {
     EXPECT_EQ(text.estimates_size(),
@@ -374,10 +376,10 @@ class ShadowPolicyTest : public OpeFixture,
     for (const char* estimator : {"ips", "snips"}) {
       EXPECT_EQ(EstimateOf(a, estimator).value().value(),
                 EstimateOf(b, estimator).value().value());
-      EXPECT_EQ(EstimateOf(a, estimator).gain().lower(),
-                EstimateOf(b, estimator).gain().lower());
-      EXPECT_EQ(EstimateOf(a, estimator).gain().upper(),
-                EstimateOf(b, estimator).gain().upper());
+      EXPECT_EQ(EstimateOf(a, estimator).gain().value(),
+                EstimateOf(b, estimator).gain().value());
+      EXPECT_EQ(EstimateOf(a, estimator).gain_standard_error(),
+                EstimateOf(b, estimator).gain_standard_error());
     }
     EXPECT_EQ(a.overlap().effective_sample_size(),
               b.overlap().effective_sample_size());
