@@ -8,28 +8,29 @@ namespace sortition {
 struct LikelihoodTask {
   // θ = E[numerator] / E[denominator], by block.
   RatioColumn column;
-  // The smallest value that one decision's numerator can have. It is possible
-  // whether or not it was seen.
+  // The smallest value that the numerator of one decision can have, even if no
+  // decision of the blocks has it.
   double least_term = 0;
   double least = 0;  // θ is at least this.
 };
 
 // Returns the smallest θ whose log-likelihood ratio is at most
-// `most_log_ratio`. With Q over the blocks b and over one more, e, with the
-// numerator `least_term` and the denominator 1, it is
+// `most_log_ratio`. Let Q be a distribution over the B blocks b and one further
+// block e, which has the numerator `least_term` and the denominator 1. The
+// log-likelihood ratio of θ is
 //   min_Q { -Σ_b log(B Q_b) : E_Q[numerator - θ denominator] = 0 } =
 //   sup { Σ_b log(1 + λ z_b) : λ >= 0, 1 + λ z_e >= 0 },
 //   z_b = numerator_b - θ denominator_b
-// [KarampatziakisLangfordMineiro20, sec. 3; its extreme weights are e]. Without
-// e, a sample that lacks the rare small terms would bound θ as if there were
-// none. The supremum is the log-wealth of the best constant bet λ against θ
-// [WaudbySmithRamdas24, sec. 5]. For terms of two values it is that of
-// Chernoff's bound. Returns the ratio of the totals if no smaller θ is likely
-// enough, and `least` if there is no block.
+// [KarampatziakisLangfordMineiro20, sec. 3; e stands for its extreme weights].
+// Without e, a sample that happens to lack the rare small terms would bound θ
+// as if there were none. The supremum is the log-wealth of the best constant
+// bet λ against θ [WaudbySmithRamdas24, sec. 5]. For terms of two values it is
+// the exponent of Chernoff's bound. Returns the ratio of the totals if no
+// smaller θ is likely enough, and `least` if there is no block.
 //
-// Twice the ratio has the square of a standard normal distribution as its
-// limit, so that t² / 2 with Student's quantile t fits bounds that fail with
-// the probability of t, for many blocks.
+// Twice the ratio is asymptotically the square of a standard normal variable.
+// For many blocks, `most_log_ratio` = t² / 2 with Student's quantile t
+// therefore gives a bound that fails with the probability of t.
 double LikelihoodLowerBound(const LikelihoodTask& task, double most_log_ratio);
 
 }  // namespace sortition

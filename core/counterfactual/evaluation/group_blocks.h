@@ -17,16 +17,16 @@ inline constexpr size_t kMostBlocks = 1024;
 RatioBlocks MakeBlocks(const GroupSums& sums, std::span<const Ratio> ratios,
                        size_t most_blocks);
 
-// Fewer groups than this do not show how they vary.
+// Minimum number of groups from which their variance can be estimated.
 inline constexpr double kFewestGroups = 50;
 
-// (Σ n)² / Σ n² for groups with counts n: as many groups of equal size would
-// vary as much in size.
+// Returns the effective number of groups, (Σ n)² / Σ n² for groups with counts
+// n. For groups of equal size it is their number.
 double EffectiveGroups(const GroupSums& sums, const SumFunction& count);
 
 // Whether the sum of `ratios` is nearly normal: at least kFewestGroups, none
 // with more than a tenth of the variance, and so little skewness that a Student
-// interval of 95 % covers in 94.5 % (Deviations::SquaredSkewness()). Not
+// interval of 95 % covers in 94.5 % (Deviations::SquaredSkewness()). False
 // without ratios.
 bool IsNearlyNormal(const GroupSums& sums, std::span<const Ratio> ratios);
 

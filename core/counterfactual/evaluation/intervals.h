@@ -12,19 +12,20 @@
 namespace sortition {
 
 enum class IntervalKind {
-  // Of what the estimator estimates, for many units, all of whose large weights
-  // were seen. Missing mass (support.h), where it is known, is charged on both
-  // sides. See confidence/.
+  // Intervals of what the estimator estimates. They assume many units, and that
+  // all large weights were seen. Missing mass (support.h) of weights above the
+  // largest of kClips is charged on both sides, where it is known. See
+  // confidence/.
   kStudent,    // Normal distribution, G - 1 degrees of freedom.
   kBootstrap,  // Groups drawn with replacement, studentised.
-  // Of the value itself, whatever the estimator, also where the log cannot
-  // choose everything or never did: bounds of the means of support.h by
-  // empirical likelihood, for many units.
+  // Interval of the value itself, whatever the estimator, even if the log lacks
+  // support: bounds of the means of support.h by empirical likelihood. Assumes
+  // many units.
   kEmpiricalLikelihood,
-  // The same at half the failure probability, for few rewards or large weights:
-  // the other half pays for the skewness of both.
+  // kEmpiricalLikelihood at half the failure probability, for rare rewards or
+  // large weights. The other half pays for the skewness of both.
   kBoundedLikelihood,
-  // Of the value itself for every number of units: value_bounds.h.
+  // Intervals of the value itself for every number of units: value_bounds.h.
   kClopperPearson,
   kBernstein,
   kBetting,
@@ -73,13 +74,13 @@ struct JudgedInterval {
   // Of the estimate, by groups; infinite with fewer than two.
   double standard_error = 0;
   IntervalKind kind = IntervalKind::kBetting;
-  // Standard error of what the lower bound goes by: for intervals of the value
-  // that of Sides.above, or of IPS for the exact kinds; infinite with fewer
-  // than two groups.
+  // Standard error of the mean that the lower bound is based on: Sides.above
+  // for kEmpiricalLikelihood and kBoundedLikelihood, IPS for the exact kinds,
+  // otherwise the estimate. Infinite with fewer than two groups.
   double lower_error = 0;
-  // Share of the policy's probability, and of the other one's, that the log
-  // cannot judge, and that is charged with the worst reward; 0 where the
-  // interval does not use it.
+  // Missing mass that is charged with the worst reward, in [0, 1] for each
+  // policy: of the policy, plus that of `other` for kGainOverPolicy. 0 if the
+  // kind of interval does not use it.
   double missing_mass = 0;
   // The lower bound is above the upper one: propensities are wrong, but for a
   // chance smaller than 1 - confidence. The interval is then all that is
@@ -96,14 +97,14 @@ std::optional<JudgedInterval> MakeInterval(const IntervalTask& task,
 
 // Returns the tightest interval that is valid for the case. It is chosen by
 // what is known beforehand of the kinds, not by the width that each happened to
-// have: the narrowest of several fails more often than each of them. None of
-// them assumes that the log could choose everything.
+// have: the narrowest of several fails more often than each of them. No kind
+// that is chosen assumes full support.
 //  - kClopperPearson of the log where it applies, and of IPS where it is exact
 //    (HasKnownWeight()).
 //  - otherwise kEmpiricalLikelihood, if there are enough units for it
 //    (Sides::is_nearly_normal).
 //  - otherwise kClopperPearson of kIps and kSelfNormalised where it applies.
-//  - otherwise kBoundedLikelihood, if groups have the sizes of 50 equal ones.
+//  - otherwise kBoundedLikelihood, if EffectiveGroups() is at least 50.
 //  - otherwise kBetting.
 JudgedInterval BestInterval(const IntervalTask& task);
 

@@ -1,5 +1,5 @@
 #pragma once
-// How much more log it takes.
+// Number of decisions that a log needs for a given precision.
 #include <cstdint>
 
 #include "core/counterfactual/evaluation/intervals.h"
@@ -14,8 +14,8 @@ namespace sortition {
 //   num_decisions · (SE (d + z_power) / Δ)²,
 // where the bound is d standard errors below the estimate: d = z_{1-α} for
 // bounds of the normal distribution. For kBoundedLikelihood it is z_{1-α/2}, as
-// half of α is kept for skewness. For kBetting it is √(2 ln(1/α)), 1.39
-// times as much for α = 0.025: with bets λ the wealth against m grows by
+// half of α is kept for skewness. For kBetting it is √(2 ln(1/α)), 1.39 times
+// z_{1-α} for α = 0.025: with bets λ the wealth against m grows by
 // λ (mean - m) - λ² σ² / 2 per decision, to second order, which reaches ln(1/α)
 // after n decisions where m = mean - ln(1/α) / (n λ) - λ σ² / 2; best with
 // λ = √(2 ln(1/α) / (n σ²)), the bet that BettingLowerBound makes.

@@ -31,13 +31,13 @@ struct JudgedDecision {
   // log of the policy's probability of the logged action's category over the
   // logged one. Unset: log_weight.
   std::optional<double> log_marginal_weight = std::nullopt;
-  // What the log can hardly judge of the policy here. Unset: the probabilities
-  // of the other actions are not known, for a reason that does not depend on
-  // the action.
+  // Missing mass of the policy in this decision. Unset: the probabilities of
+  // the other actions are not known, for a reason that does not depend on the
+  // logged action.
   std::optional<MissingMass> missing = std::nullopt;
-  // The policy that is taken for the one that logged gives the logged action
-  // another probability than the log says: what it says of other actions, here
-  // and in all other decisions, is not used.
+  // True if the assumed logging policy contradicts the logged propensity. Its
+  // probabilities of other actions are then not used, neither here nor in any
+  // other decision.
   bool is_logging_refuted = false;
 };
 
@@ -70,18 +70,20 @@ class PolicySums {
   Ratio MeanWeight(size_t policy) const;
   // (Σ ρ)² / Σ ρ²
   double EffectiveSampleSize(size_t policy) const;
-  // Sums over decisions for M = kClips[cut]: min(ρ, M) r, min(ρ, M), and the
-  // missing mass c or, where it is not known, 1 - min(ρ, M) (support.h).
+  // Return sums over decisions for M = kClips[cut]: min(ρ, M) r, min(ρ, M), and
+  // the missing mass c or, where it is not known, 1 - min(ρ, M) (support.h).
   SumFunction CutReward(size_t policy, size_t cut) const;
   SumFunction CutWeight(size_t policy, size_t cut) const;
   SumFunction MissingMassOf(size_t policy, size_t cut) const;
-  // Whether the missing mass is known in all decisions, and not refuted.
+  // Returns true if all decisions have a missing mass, and none of them
+  // contradicts the assumed logging policy.
   bool IsSupportKnown(size_t policy) const;
-  // The largest weight of any action in any of these contexts; infinity if it
-  // is not known, or the log cannot choose an action.
+  // Returns the largest weight of any action in any of these contexts; infinity
+  // if it is not known, or if the log cannot choose an action of the policy.
   double LargestWeight(size_t policy) const;
-  double CutLimit(size_t policy, size_t cut) const;  // The same of min(ρ, M).
-  // The mean of a sum per decision; 0 without decisions.
+  // Returns the largest min(ρ, M) of any action for M = kClips[cut].
+  double CutLimit(size_t policy, size_t cut) const;
+  // Returns the mean of a sum per decision; 0 without decisions.
   double MeanOf(const SumFunction& sum) const;
   // However much they count.
   uint64_t num_decisions() const { return rewards_.count; }
@@ -100,9 +102,9 @@ class PolicySums {
   // Σ ρ and Σ ρ² by policy and stratum.
   std::vector<double> stratum_weights_;
   std::vector<double> stratum_squares_;
-  // What contexts show of the weights that there can be, by policy.
+  // Support of a policy, from the contexts of the log.
   struct Support {
-    uint64_t unknown = 0;  // Decisions.
+    uint64_t unknown = 0;  // Number of decisions without missing mass.
     bool is_refuted = false;
     double largest_weight = 0;
   };

@@ -36,11 +36,11 @@ class UnitSizes {
   uint64_t num_units() const;
   uint64_t num_decisions() const { return num_decisions_; }
 
-  // Returns whether units have several decisions: a bucket has more than it
-  // would in one of a million logs of as many units with one decision each, or
-  // there are fewer units than decisions by more than five standard errors of
-  // num_units(). Repeated decisions that are too few for both hardly change a
-  // variance.
+  // Returns true if units have several decisions. That is the case if a bucket
+  // has more decisions than in all but one of a million logs of units with one
+  // decision each, or if num_units() is below the number of decisions by more
+  // than five of its standard errors. Fewer repeats than both tests detect
+  // hardly change a variance.
   bool HasRepeats() const;
 
  private:

@@ -56,8 +56,8 @@ std::optional<Bounds> BernsteinBounds(const IntervalTask& task);
 // nullopt unless each decision is a unit of its own.
 std::optional<Bounds> ClopperPearsonBounds(const IntervalTask& task);
 
-// Whether the one weight of a policy beside 0 is PolicySums::LargestWeight(),
-// so that the log can choose whatever the policy does.
+// Returns true if the policy has only one weight other than 0, and it is
+// PolicySums::LargestWeight(): the log then has full support.
 bool HasKnownWeight(const IntervalTask& task);
 
 }  // namespace sortition

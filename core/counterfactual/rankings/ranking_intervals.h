@@ -27,13 +27,13 @@ std::vector<Ratio> RatiosOf(const RankingIntervalTask& task);
 // Returns the interval of that kind, cut to what is possible: values are in
 // [0, RankingValue::Largest()]. It holds under the estimator's assumption about
 // users; nullopt if it does not apply:
-//  - kStudent and kBootstrap are of the estimate. They assume that the log
-//    could show whatever the policy shows.
-//  - kEmpiricalLikelihood, kBoundedLikelihood and kBetting are of the value,
-//    also where the log could not show everything or never did; kBetting for
-//    every number of units. They go by the plain terms of the estimator's
-//    weights, whatever its form, and apply to kWholeOrder, kShownPrefix,
-//    kPrefix and kMarginal, whose weights are at least 0. With X = Σ_k α_k ρ_k
+//  - kStudent and kBootstrap are intervals of the estimate. They assume full
+//    support.
+//  - kEmpiricalLikelihood, kBoundedLikelihood and kBetting are intervals of the
+//    value, even if the log lacks support; kBetting holds for every number of
+//    units. They use the plain terms of the estimator's weights, whatever its
+//    form, and apply to kWholeOrder, kShownPrefix, kPrefix and kMarginal, whose
+//    weights are at least 0. With X = Σ_k α_k ρ_k
 //    r_k + β ρ w, X̄ the same of 1 - r, and A = Σ_k α_k + β, shown ranks only:
 //      E[X] <= v <= E[A - X̄],  E[X - R] <= v - v₀ <= E[A - X̄ - R],
 //      E[X_A + X̄_B - A] <= v_A - v_B.
@@ -43,11 +43,11 @@ std::vector<Ratio> RatiosOf(const RankingIntervalTask& task);
 std::optional<JudgedInterval> MakeRankingInterval(
     const RankingIntervalTask& task, IntervalKind kind);
 
-// Returns an interval of the value, which does not assume that the log could
-// show everything: kEmpiricalLikelihood if X and X̄ are nearly normal
-// (group_blocks.h) with effective sample sizes of at least 50, otherwise
-// kBoundedLikelihood, or kBetting for fewer than 50 groups of equal size.
-// nullopt if the estimator is not supported, or has no such interval.
+// Returns an interval of the value, which does not assume full support:
+// kEmpiricalLikelihood if X and X̄ are nearly normal (group_blocks.h) with
+// effective sample sizes of at least 50; otherwise kBoundedLikelihood if
+// EffectiveGroups() is at least 50; otherwise kBetting. nullopt if the
+// estimator is not supported, or has no such interval.
 std::optional<JudgedInterval> BestRankingInterval(
     const RankingIntervalTask& task);
 

@@ -20,7 +20,7 @@ struct ArmDecision {
   bool has_unit = false;
   int64_t time_us = 0;
   double share = 0;  // Share of the traffic that the canary had, in (0, 1).
-  double place = 0;  // Place of the unit in the split, in [0, 1).
+  double place = 0;  // Position of the unit in the split, in [0, 1).
   bool is_canary = false;
 };
 
@@ -40,7 +40,8 @@ struct UnitRound {
   double canary_probability = 0;
 };
 
-// Why a round has no outcome.
+// Reason why an outcome is void. kCensored: the outcome of the first decision
+// is unknown. kGone: the first decision is no longer in the log.
 enum class RoundVoid { kNotVoid, kCensored, kGone };
 
 // One outcome of a round, as it is known when the round closes.
@@ -60,62 +61,64 @@ struct RoundOutcome {
 //     until then, with q = (s' - s) / (1 - s), which is P(u < s' | u >= s).
 // A unit in the canary stays there and is no round again. A decision without
 // `unit_id` belongs to the unit of its id, because its arm is a function of
-// that id: a request that repeats its id is one unit, however often it comes.
+// that id. Requests that repeat an id are one unit.
 //
-// Nothing that may depend on the arm decides whether a unit is a round or
-// whether its round is void. Whether the unit comes back does depend on the
-// arm, so
+// Nothing that may depend on the arm may decide whether a unit is a round or
+// whether its round is void. Whether a unit returns does depend on the arm, so
 //   - a decision without known outcome registers its unit like any other, and
 //   - an outcome of a round is void if and only if that of its *first* decision
 //     is unknown, or that decision is no longer in the log when the outcome
 //     closes. A void outcome places no bet.
-// Another outcome is the mean over the decisions of which it is known, from the
-// first one until `window_us` later; it is that of the first decision alone
-// where the request named no unit. Every round therefore has
-// E[[canary] / q - [stable] / (1 - q) | rounds before] = 0. What remains
-// assumed: of which decisions outcomes are unknown, and which tuples are
-// removed, depends on time and not on the arm of a unit.
+// An outcome that is not void is the mean over the decisions with a known
+// outcome, from the first decision until `window_us` later. If the request
+// named no unit, it is the outcome of the first decision alone. Every round
+// therefore has E[[canary] / q - [stable] / (1 - q) | earlier rounds] = 0. This
+// assumes that time, and not the arm of a unit, determines which outcomes are
+// unknown and which tuples are removed.
 //
 // Usage: Restore() and RestoreClosed() replay a ledger of earlier registrations
-// and outcomes, which never change. Then one pass over the log: BeginPass(),
-// Add() for all decisions in the order of their times, and CloseUntil(). What
-// these return belongs into the ledger. Not thread-safe.
+// and outcomes, which never change. A pass over the log follows: BeginPass(),
+// Add() for all decisions in the order of their times, and CloseUntil(). The
+// caller writes the rounds and outcomes that these return to the ledger. Not
+// thread-safe.
 class UnitRounds {
  public:
   UnitRounds(int64_t window_us, size_t num_outcomes)
       : window_us_(window_us), pending_(num_outcomes) {}
 
   void Restore(const UnitRound& round) { Begin(round); }
-  // Returns false if there is no such round or outcome, or it has closed.
+  // Returns false if there is no such round or outcome, or if it has closed.
   bool RestoreClosed(const RoundOutcome& closed);
-  // Records that decisions were removed from the log before anyone read them,
-  // while the canary had this share or less. Which units were among them is not
-  // known, so none can register at this share any more. At a larger share q is
-  // as above for a unit whose place was stable, whether or not it came before.
+  // Records a gap: decisions were removed from the log before they were read,
+  // while the canary had at most this share. Their units are not known, so no
+  // unit can register at this share any more. At a larger share, q is as above
+  // for a unit whose place was stable, whether or not the unit came before.
   void NoteGap(double share) { gap_share_ = std::max(gap_share_, share); }
 
   // Begins a pass over the decisions that are in the log.
   void BeginPass();
-  // Adds a decision with its outcomes. Times ascend within a pass. Returns true
-  // if it registered a round, which is then rounds().back().
+  // Adds a decision with its outcomes; kUnknownOutcome: not known. Times ascend
+  // within a pass. Returns true if the decision registered a round, which is
+  // then rounds().back().
   bool Add(const ArmDecision& decision, std::span<const double> outcomes);
-  // Closes the outcome of all rounds whose window ended by this time. Returns
-  // them in the order of these ends, then of registration.
+  // Closes this outcome of all rounds whose window ended by `until_us`. Returns
+  // the closed outcomes by end of the window, then by registration.
   std::vector<RoundOutcome> CloseUntil(size_t outcome, int64_t until_us);
 
   const std::vector<UnitRound>& rounds() const { return rounds_; }
-  // Number of rounds of which this outcome is open.
+  // Number of rounds whose outcome with this index is open.
   uint64_t num_open(size_t outcome) const { return pending_[outcome].num_open; }
-  // Decisions of this pass whose unit could not register because of a gap.
+  // Number of decisions of this pass whose unit could not register because of a
+  // gap.
   uint64_t num_unknown() const { return num_unknown_; }
 
  private:
   static constexpr uint64_t kNone = ~uint64_t{0};
 
-  // What a pass found of a round that is open.
+  // Decisions of an open round that were found in a pass.
   struct Found {
     struct Outcome {
-      uint32_t decisions = 0;  // Decisions of which it is known.
+      uint32_t decisions = 0;  // Number of decisions with a known outcome.
       double sum = 0;
       bool is_first_known = false;
     };
@@ -123,10 +126,10 @@ class UnitRounds {
     absl::InlinedVector<Outcome, 1> outcomes;
   };
 
-  // The rounds of which an outcome is open.
+  // Rounds with one open outcome.
   struct Pending {
     using End = std::pair<int64_t, uint64_t>;  // Time, and index of the round.
-    // Also has rounds that have closed meanwhile.
+    // May contain rounds that have closed meanwhile.
     std::priority_queue<End, std::vector<End>, std::greater<>> ends;
     std::vector<bool> is_open;  // By round.
     uint64_t num_open = 0;
@@ -147,7 +150,7 @@ class UnitRounds {
   double gap_share_ = 0;
   std::vector<UnitRound> rounds_;
   std::vector<uint64_t> previous_;  // The unit's round before; kNone: none.
-  std::vector<uint32_t> open_outcomes_;  // Their number, by round.
+  std::vector<uint32_t> open_outcomes_;  // Number of open ones, by round.
   absl::flat_hash_map<uint64_t, uint64_t> last_round_;  // By unit.
   std::vector<Pending> pending_;                        // By outcome.
   absl::flat_hash_map<uint64_t, Found> found_;          // By round.
