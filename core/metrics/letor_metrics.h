@@ -10,7 +10,7 @@
 //   relevance is not 0. Ranks beyond the last count as not relevant. Average
 //   precision is 0 if nothing is relevant.
 // The tool ranks candidates with equal scores in the order of the file. Here
-// each figure is the expectation over a random order of them (tied_ranking.h).
+// each metric is the expectation over random orders of ties (tied_ranking.h).
 #include <array>
 #include <span>
 

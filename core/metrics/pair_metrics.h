@@ -23,10 +23,10 @@ double AreaUnderRoc(std::span<const uint8_t> good);
 double RightPairs(std::span<const double> scores,
                   std::span<const uint32_t> labels);
 
-// Returns the expected share of the n (n - 1) / 2 pairs that scores and labels
-// order differently (seed 001, sec. 17.4.1), where equal scores and equal
-// labels are each in random order: such a pair counts half. 0 for fewer than
-// two values. The lecture orders equal values by index instead (def. 17.5).
+// Returns the expected share, in [0, 1], of the n (n - 1) / 2 pairs that scores
+// and labels order differently (seed 001, sec. 17.4.1). Equal scores and equal
+// labels are in random order, so a pair with either counts half. 0 for fewer
+// than two values. The lecture orders equal values by index (def. 17.5).
 // Requirements as for RightPairs(). O(n log n).
 double KendallTauCost(std::span<const double> scores,
                       std::span<const uint32_t> labels);

@@ -110,9 +110,9 @@ double Precision(const TiedRanking& ranking, uint32_t relevant_from,
   return sum / k;
 }
 
-// Of a group of n candidates, r of them relevant, the candidate at place m is
-// relevant with probability r / n. Then m (r - 1) / (n - 1) of the m candidates
-// before it in the group are relevant in the mean. So with R relevant ones in
+// In a group of n candidates with r relevant ones, the candidate at place m is
+// relevant with probability r / n. The expected number of relevant candidates
+// among the m before it is then m (r - 1) / (n - 1). So with R relevant ones in
 // better groups, and b better ranks, the group adds
 //   Σ_m r/n · (R + 1 + m (r - 1) / (n - 1)) / (b + m + 1).
 double AveragePrecision(const TiedRanking& ranking, uint32_t relevant_from) {

@@ -1,6 +1,6 @@
 #pragma once
-// Metrics of the quality of a ranking. Each is the expectation over a random
-// order of the candidates with equal scores (tied_ranking.h).
+// Metrics of the quality of a ranking. Each is the expectation over random
+// orders of the candidates with equal scores (tied_ranking.h).
 #include <cstdint>
 
 #include "core/metrics/tied_ranking.h"
@@ -16,9 +16,9 @@ double Dcg(const TiedRanking& ranking, uint32_t k);
 // relevant.
 double Ndcg(const TiedRanking& ranking, uint32_t k);
 
-// Returns the same with linear gain: Σ_{rank < k} relevance / log2(rank + 2)
-// divided by the largest such sum (seed 003, eq. 12, with all ranks). NaN if
-// nothing is relevant, where the seed divides by 0.
+// Returns NDCG with linear gain: Σ_{rank < k} relevance / log2(rank + 2)
+// divided by the largest such sum (seed 003, eq. 12, with all ranks). k = 0:
+// all ranks. NaN if nothing is relevant, where the seed divides by 0.
 double LinearNdcg(const TiedRanking& ranking, uint32_t k);
 
 // Returns the expected reciprocal rank at which a cascade user stops
@@ -35,11 +35,11 @@ double Precision(const TiedRanking& ranking, uint32_t relevant_from,
                  uint32_t k);
 
 // Returns the mean of the precisions at the ranks of the candidates with
-// relevance >= relevant_from; 0 if there is none.
+// relevance >= relevant_from; 0 if there are none.
 double AveragePrecision(const TiedRanking& ranking, uint32_t relevant_from);
 
-// Returns 1 / (rank + 1) of the first candidate with relevance >=
-// relevant_from; 0 if there is none among the first k. k = 0: all ranks.
+// Returns 1 / (rank + 1) for the first candidate with relevance >=
+// relevant_from; 0 if the first k have none. k = 0: all ranks.
 double ReciprocalRank(const TiedRanking& ranking, uint32_t relevant_from,
                       uint32_t k);
 

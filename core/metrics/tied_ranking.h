@@ -1,7 +1,7 @@
 #pragma once
 // The ranking of a query's candidates by falling score, as groups of candidates
-// with equal scores. A score does not order the candidates of a group, so every
-// metric of such a ranking is the expectation over a uniformly random order
+// with equal scores. Scores do not order the candidates of a group, so every
+// metric of such a ranking is the expectation over uniformly random orders
 // within each group. It does not depend on the order of the data, which often
 // lists relevant candidates first.
 //
@@ -63,11 +63,11 @@ class TiedRanking {
   std::vector<size_t> ends_;          // End of each group, as a rank.
 };
 
-// Pairs of candidates with different relevances and equal scores, in one or
-// more queries. Only these pairs make a figure depend on how ties are broken.
+// Counts of pairs of candidates with different relevances, in one or more
+// queries. Only tied pairs make a metric depend on how ties are broken.
 struct TiedPairs {
-  uint64_t pairs = 0;  // All pairs of different relevances.
-  uint64_t tied = 0;   // Those with equal scores.
+  uint64_t pairs = 0;  // All pairs with different relevances.
+  uint64_t tied = 0;   // Tied pairs: those with equal scores.
   // Tied pairs whose more relevant candidate comes first in the data.
   uint64_t tied_in_label_order = 0;
   // Variance of `tied_in_label_order` if the data listed the candidates of each

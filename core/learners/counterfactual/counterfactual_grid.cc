@@ -44,7 +44,7 @@ struct Grid {
   Eigen::VectorXd scales = {};                // Of the parameters; empty: 1.
   GridData::LossModelCopies loss_model = {};  // Empty: no loss model.
   MakeGridRisk make_risk = {};  // Empty: that of the weighted losses.
-  // Of the parent on the validation tuples; empty: there is none.
+  // Log weights of the parent on the validation tuples; empty: no parent.
   std::vector<double> parent_log_weights = {};
 };
 
@@ -54,20 +54,21 @@ struct Validation {
   // IPS.
   Interval reward;
   Interval improvement;
-  Gain gain;  // Over the parent, or over the log where there is none.
+  Gain gain;  // Over the parent, or over the log if there is no parent.
   double effective_sample_size = 0;
-  bool moved = false;    // Chooses otherwise than what logged.
-  bool differs = false;  // The same of the parent, if there is one.
+  bool moved = false;    // Differs from the logging policy.
+  bool differs = false;  // Differs from the parent, if there is one.
   bool misses_support = false;
-  // Whether the log supports the estimate. Not asked of risks that data bring
-  // along: weights of whole orders do not judge what ranks teach.
+  // Whether the log supports the estimate. True if the data have their own
+  // risk, because weights of whole orders do not apply to risks by rank.
   bool is_supported = true;
-  bool gains = false;  // Over the parent.
+  bool gains = false;  // The gain is above 0.
 };
 
-// Whether a policy chooses otherwise than another one; none: than the one that
-// logged. Logs round propensities. Actions that nobody saw weigh nothing under
-// any policy.
+// Returns true if a policy differs from another one, or from the logging policy
+// if `other` is empty. Small differences are ignored, because logs round
+// propensities. Tuples whose action was not shown have weight 0 under any
+// policy.
 bool Differs(std::span<const double> log_weights,
              std::span<const double> other) {
   constexpr double kRounding = 0.01;
@@ -147,7 +148,7 @@ std::string StartName(Start start) {
   return "";
 }
 
-// The validation tuples, with the rewards that no policy can choose.
+// The validation tuples, followed by UnreachableRewards() with weight 0.
 struct ValidationSample {
   std::vector<double> log_weights;
   std::vector<double> rewards;
@@ -342,17 +343,17 @@ void Rescale(double offset, double range, model::v1::Estimate* estimate) {
   estimate->set_upper(offset + range * estimate->upper());
 }
 
-// Whether the log supports the point, and estimates it to be better than the
-// parent, or than what logged if there is none. Whether that is certain is for
-// the gate to say.
+// Returns true if the point differs from the parent, the log supports it, and
+// its estimated gain is above 0: over the parent, or over the log if there is
+// no parent. The gate later decides whether the gain is significant.
 bool Passes(const Validation& validation) {
   return validation.differs && validation.is_supported && validation.gains;
 }
 
-// The order in which points are tried. Those that pass come first. Among the
-// others, which are chosen only where there is no parent to keep, those that
-// the log supports come first, then those that choose otherwise than what
-// logged.
+// Returns true if `one` is preferred to `other`. Points that pass are
+// preferred. The others are chosen only if there is no parent to keep: those
+// that the log supports are preferred, then those that differ from the logging
+// policy.
 bool IsBetter(const Validation& one, const Validation& other) {
   if (Passes(one) != Passes(other)) return Passes(one);
   if (one.misses_support != other.misses_support) return other.misses_support;
@@ -360,8 +361,8 @@ bool IsBetter(const Validation& one, const Validation& other) {
   return one.gain.criterion() > other.gain.criterion();
 }
 
-// Returns the mean weight of the trained point that is chosen among themselves
-// if SELF_NORMALISED left the log at all of them.
+// Returns the mean weight of the best trained point if SELF_NORMALISED left the
+// support of the log at all of them; otherwise nullopt.
 std::optional<MeanWeight> LeftLog(const GridTask& task,
                                   const Validation& best) {
   if (task.options.objective() != PoemOptions::SELF_NORMALISED ||
@@ -392,7 +393,7 @@ absl::StatusOr<GridOutcome> TrainPoints(const GridTask& task) {
   }
   if (!chosen) return diverged;
   outcome.left_log = LeftLog(task, results[*chosen].validation);
-  // The parent is the first point.
+  // The parent, if there is one, is the first point.
   if (!grid.points[0].is_trained && results[0].status.ok() &&
       !Passes(results[*chosen].validation)) {
     chosen = 0;

@@ -62,8 +62,8 @@ struct GridTask {
   double confidence = 0.95;          // Confidence of the points' intervals.
   ParallelFor parallel = SerialFor;  // Runs the points.
   StartProgress start_progress = NoProgress;
-  // Called for each point that did not diverge, with its parameters, after all
-  // were trained. Empty: not called.
+  // Called after training for each point that did not diverge, with its
+  // parameters. May be empty.
   std::function<void(const model::v1::Evaluation::GridPoint&,
                      const Eigen::VectorXd&)>
       on_point = {};
@@ -93,28 +93,32 @@ model::v1::Evaluation::GridPoint InRewardUnits(
     model::v1::Evaluation::GridPoint point, double reward_min,
     double reward_max);
 
-// Trains every point on the training tuples. Points are tried in the order of
-// Gain::criterion() in validation, the largest first: the self-normalised gain
-// over the parent, or over the log where there is no parent, less a standard
-// error. The first one is chosen that passes all checks: it chooses otherwise
-// than the parent, the log supports it (MissesSupport), its estimate does not
-// hang on a few tuples (Gain::has_standard_error), and its gain is above 0. If
-// none does, the parent is kept: nothing is chosen that is estimated to be
-// worse than doing nothing. Support is not asked where data bring their own
-// risk. Without a parent the best point is chosen all the same.
+// Trains every point on the training tuples. Points are ranked in validation by
+// Gain::criterion(), the largest first: the self-normalised gain over the
+// parent, or over the log if there is no parent, minus one standard error. The
+// first point that passes all checks is chosen: its policy differs from the
+// parent, the log supports it (MissesSupport), its effective sample size is
+// sufficient (Gain::has_standard_error), and its gain is above 0. If no point
+// passes, the parent is kept, so that no policy is chosen that is estimated to
+// be worse than no change. Support and sample size are not checked if the data
+// have their own risk. Without a parent, the best point is chosen even if it
+// does not pass.
 //
-// The unbiased estimate of eq. 1, which is reported too, can be dominated by a
-// few huge weights. A lower confidence bound that holds for any weights would
-// rank a point the higher, the less it does.
+// Two other estimates are unsuitable for this choice. A few huge weights can
+// dominate the unbiased estimate of eq. 1, which is reported too. A lower
+// confidence bound that holds for any weights prefers points that differ little
+// from the logging policy.
 //
-// Where exploration is rare, SELF_NORMALISED can leave the log: only ratios of
-// weights count, so that doing what was never logged costs nothing. If all its
-// points miss support, the grid is trained again with CRM and its default λ;
-// what was given up follows in the list of points. The result does not depend
-// on the number of threads. A point that diverges stays in the list as
-// "diverged"; Internal if all that are trained diverge. InvalidArgument if the
-// options contradict each other (ValidatePoemOptions) or there are fewer than 2
-// tuples; FailedPrecondition if λ* is needed and all losses are equal.
+// Where exploration is rare, SELF_NORMALISED can leave the support of the log:
+// only ratios of weights count, so that actions that were never logged cost
+// nothing. If all its points miss support, the grid is trained again with CRM
+// and its default λ; the discarded points follow in the list of points.
+//
+// The result does not depend on the number of threads. A point that diverges
+// stays in the list as "diverged"; Internal if all trained points diverge.
+// InvalidArgument if the options contradict each other (ValidatePoemOptions) or
+// there are fewer than 2 tuples; FailedPrecondition if λ* is needed and all
+// losses are equal.
 absl::StatusOr<GridOutcome> TrainGrid(const GridTask& task);
 
 }  // namespace sortition

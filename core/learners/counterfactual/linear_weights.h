@@ -13,8 +13,8 @@
 namespace sortition {
 
 // Returns the weights of the policy as served. Tuples whose user saw something
-// else than the action get weight 0, whatever the objective does with them;
-// log_drawn_weights has the weights that their actions would have.
+// other than the action get weight 0, whatever the objective does with them;
+// log_drawn_weights has the weights of their actions.
 // Errors as LinearTuplePolicy::Create().
 absl::StatusOr<WeightedTuples> WeighLinear(const LinearFamily& family,
                                            const Eigen::VectorXd& parameters,

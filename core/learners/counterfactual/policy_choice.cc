@@ -10,7 +10,7 @@
 namespace sortition {
 namespace {
 
-// One of the two policies of a sample.
+// Estimates of one of the two policies of a sample.
 struct SideOfGain {
   std::span<const double> log_weights;  // Empty: all weights are 1.
   MeanWeight weight{1, 0};

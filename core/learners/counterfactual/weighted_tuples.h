@@ -17,8 +17,8 @@ namespace sortition {
 struct WeightedTuples {
   std::vector<double> rewards;      // Observed, in [0, 1].
   std::vector<double> log_weights;  // log ρ, as in OverlapSample.
-  // log ρ of the action that was drawn, also where something else was shown,
-  // so that the weights have mean 1. Empty: as log_weights.
+  // log ρ of the drawn action, even if something else was shown, so that the
+  // weights have mean 1. Empty: the same as log_weights.
   std::vector<double> log_drawn_weights = {};
   std::vector<double> log_propensities;
   std::vector<double> log_uniform;  // log q(y|x) of the uniform policy.
@@ -30,8 +30,7 @@ struct WeightedTuples {
   size_t size() const { return rewards.size(); }
   // Returns the losses of the policy: -r of the tuples whose action was shown.
   std::vector<double> Losses() const;
-  // Returns the tuples at these indexes. The counts, which are of all tuples,
-  // are 0.
+  // Returns the tuples at these indexes. Counts over all tuples are set to 0.
   WeightedTuples At(std::span<const size_t> indexes) const;
 };
 

@@ -6,7 +6,7 @@ namespace sortition {
 namespace {
 
 // A feature whose standard deviation is below this share of its root mean
-// square is constant: floats have 2^-24 of relative precision.
+// square is constant. The relative precision of floats is 2^-24.
 constexpr double kConstant = 1e-6;
 
 // Calls visit(feature, value) for each feature of each candidate, zeros of

@@ -39,9 +39,9 @@ double EvaluateAction(const LabelMeasure& measure,
 
 // Returns the measure of the deterministic action by score: for kPrecision and
 // kDcg all items by falling score; for kGain the first of them; for kFBeta the
-// items above the threshold. Where scores are equal, returns the expectation
-// over a random order of them (core/metrics/tied_ranking.h). Requires a kind
-// other than kAccuracy, and an item.
+// items above the threshold. If scores are equal, returns the expectation over
+// random orders of the tied items (core/metrics/tied_ranking.h). Requires a
+// kind other than kAccuracy, and an item.
 double MeasureByScore(const LabelMeasure& measure,
                       std::span<const uint32_t> relevances,
                       std::span<const double> scores, double threshold = 0);

@@ -78,7 +78,7 @@ struct LabelledResult {
   std::vector<double> standard_errors = {};  // For each weight; empty: unknown.
   std::vector<LabelledPoint> points;
   size_t chosen = 0;
-  std::string note = {};  // What users should know about the choice.
+  std::string note = {};  // Remark on the choice for the user; may be empty.
 };
 
 // The policy that the caller wants.
@@ -117,7 +117,7 @@ class LabelledLearner {
   // True if points are pulled towards LabelledTask.trusted_orders; otherwise
   // Train() refuses them.
   virtual bool trusts_orders() const { return false; }
-  // Maximum number of steps per point, and of points.
+  // Return the maximum number of steps per point, and of points.
   virtual uint32_t most_steps() const = 0;
   virtual size_t num_points()
       const = 0;  // For each weight of the trusted orders.

@@ -11,8 +11,8 @@
 
 namespace sortition {
 
-// Scores of all candidates that the trees are added to, query after query.
-// Empty: 0.
+// Initial scores of all candidates, query after query, to which trees add
+// theirs. Empty: 0.
 struct TreeStart {
   std::span<const float> train;
   std::span<const float> validation;
@@ -20,10 +20,9 @@ struct TreeStart {
 
 struct TrainedTrees {
   model::v1::TreeEnsemble ensemble;  // May be empty if there is a start.
-  uint32_t rounds = 0;  // That were trained; at least as many as trees.
-  // Of start and ensemble on the validation queries, mean over those with
-  // anything relevant (core/metrics/ranking_metrics.h); 0 without validation
-  // queries.
+  uint32_t rounds = 0;  // Trained rounds; at least the number of trees.
+  // NDCG of start and ensemble: mean over the validation queries with anything
+  // relevant (core/metrics/ranking_metrics.h); 0 without validation queries.
   double validation_ndcg = 0;
 };
 

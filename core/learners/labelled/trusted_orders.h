@@ -31,8 +31,8 @@ class TrustedOrders {
       std::span<const LabelledItems> queries, std::vector<Order> orders,
       config::v1::OrderDivergence::Kind divergence, uint32_t cutoff);
 
-  // Returns the same orders over other features of the same candidates, which
-  // must outlive the result.
+  // Returns the same orders over `queries`, which has other features of the
+  // same candidates and must outlive the result.
   TrustedOrders Over(std::span<const LabelledItems> queries) const;
 
   size_t num_queries() const { return queries_.size(); }  // N

@@ -59,9 +59,9 @@ struct TunedLearnerSpec {
   uint32_t most_steps = 1;     // Maximum per point.
   size_t num_points = 1;       // Maximum number of points of `points`.
   bool trusts_orders = false;  // Fits are pulled by PullOf().
-  // Points and fits get a task with scaled features (feature_scale.h), and
-  // their weights and standard errors are converted to original units. False
-  // for learners whose result does not depend on the scale of features.
+  // True: points and fits get a task with scaled features (feature_scale.h),
+  // and their weights and standard errors are converted to original units.
+  // False for learners whose result does not depend on the scale of features.
   bool scales_features = true;
   // Number of consecutive weights of a fit that multiply the same feature.
   size_t weights_per_feature = 1;

@@ -17,16 +17,17 @@
 // constant is derived here, because C = 1 is right only where users click at
 // most once.
 //
-// Where users click at rank k without an interest, with probability β_k, the
-// estimate is X = A - B, A = Σ_d ω_d c_d, B = Σ_d ω_d β_{k(d)}, both at least
-// 0, so that X² <= A² + B². A click at rank k has a probability of at most λ_k
-// + β_k, λ_k that of a look, rather than λ_k; so E A² <= C max_k(1 + β_k / λ_k)
-// v. B has a term for each of the K ranks with β_k > 0, so E B² <= K max_k(β_k²
-// / λ_k) v. C' = C max_k(1 + β_k / λ_k) + K max_k(β_k² / λ_k) takes the place
-// of C (ClickMoment).
+// If users also click at rank k without interest, with probability β_k, the
+// estimate is X = A - B with A = Σ_d ω_d c_d and B = Σ_d ω_d β_{k(d)}. Both are
+// at least 0, so that X² <= A² + B². With the probability λ_k of a look, a
+// click at rank k then has a probability of at most λ_k + β_k instead of λ_k,
+// so that E A² <= C max_k(1 + β_k / λ_k) v. B has a term for each of the K
+// ranks with β_k > 0, so that E B² <= K max_k(β_k² / λ_k) v. Therefore C' = C
+// max_k(1 + β_k / λ_k) + K max_k(β_k² / λ_k) takes the place of C
+// (ClickMoment).
 //
-// With few decisions the minimum stays where the policy that logged
-// exposed candidates; as N grows the bound vanishes.
+// With few decisions the minimum stays close to the exposures of the logging
+// policy; as N grows the bound vanishes.
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -41,11 +42,12 @@ namespace sortition {
 
 struct ExposureSafety {
   double failure_probability = 0.05;  // η in (0, 1).
-  double max_clicks = 1;              // C or C', at least 1.
+  double max_clicks = 1;  // C, or C' with click offsets; at least 1.
 };
 
-// Returns C' for probabilities of looks λ and of clicks without an interest β,
-// by rank; without β it is C = max_clicks. Requires λ > 0 where β > 0.
+// Returns C' for the probabilities by rank of looks (λ, `examination`) and of
+// clicks without interest (β, `click_offsets`); C = `max_clicks` if β is empty.
+// Requires λ > 0 where β > 0.
 double ClickMoment(std::span<const double> examination,
                    std::span<const double> click_offsets, double max_clicks);
 

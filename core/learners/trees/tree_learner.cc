@@ -22,10 +22,10 @@ namespace {
 
 using config::v1::TreeOptions;
 
-// That of the early stopping (trainer/trees/tree_training.cc).
+// Number of ranks of the NDCG; as in trainer/trees/tree_training.cc.
 constexpr uint32_t kNdcgRanks = 10;
 
-// Trees must be better than the linear weights by so many standard errors.
+// Number of standard errors by which trees must beat the linear weights.
 constexpr double kLeastErrors = 1;
 
 struct GridPoint {
@@ -33,7 +33,7 @@ struct GridPoint {
   uint32_t depth;
   double rate;
   double subsample;
-  size_t least_queries;  // Training queries from which on it is tried.
+  size_t least_queries;  // Minimum number of training queries.
 };
 
 constexpr size_t kManyQueries = 200;
@@ -52,7 +52,7 @@ void ScoreItems(const TreeEnsemble& trees, const Candidates& items,
   trees.Scores(items, all, &scratch, scores);
 }
 
-// The linear weights, and their scores of both parts.
+// The linear weights, and their scores on training and validation queries.
 struct LinearStart {
   std::vector<double> weights;
   std::string setting;
@@ -115,8 +115,8 @@ absl::StatusOr<double> NdcgOf(const LabelledItems& query, const PointFit& fit) {
   return Ndcg(TiedRanking(scores, query.relevances), kNdcgRanks);
 }
 
-// Returns whether a fit is better than the linear weights on the validation
-// queries: by at least kLeastErrors standard errors of the mean difference.
+// Returns true if a fit is better than the linear weights on the validation
+// queries by more than kLeastErrors standard errors of the mean difference.
 bool IsBetterThanLinear(const PointFit& fit, const PointFit& linear,
                         std::span<const LabelledItems> validation) {
   double sum = 0;
