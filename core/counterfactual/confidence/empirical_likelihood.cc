@@ -10,7 +10,8 @@
 namespace sortition {
 namespace {
 
-// Σ log(1 + λ z_b). Logarithms take longer than products: one for many factors.
+// Returns Σ log(1 + λ z_b). Takes one logarithm for several factors, because
+// products are faster.
 double SumOfLogs(const std::vector<double>& z, double lambda) {
   constexpr size_t kFactors = 8;
   double sum = 0;
@@ -24,8 +25,8 @@ double SumOfLogs(const std::vector<double>& z, double lambda) {
   return sum + std::log(product);
 }
 
-// Returns sup Σ log(1 + λ z_b) over λ in [0, most), by Newton's method on the
-// derivative, which falls, between bounds of its root.
+// Returns sup Σ log(1 + λ z_b) over λ in [0, most), by Newton's method for the
+// root of the decreasing derivative, with bisection as a safeguard.
 double LargestLogRatio(const std::vector<double>& z, double most) {
   constexpr int kMostSteps = 60;
   double low = 0;
@@ -40,7 +41,7 @@ double LargestLogRatio(const std::vector<double>& z, double most) {
       curvature += u * u;
     }
     (slope > 0 ? low : high) = lambda;
-    // The rest would add about half of the left side.
+    // Further steps would add about slope² / curvature / 2.
     if (slope * slope <= 1e-12 * curvature || high - low <= 1e-12 * most) break;
     const double newton = lambda + slope / curvature;
     lambda = newton > low && newton < high ? newton : low + (high - low) / 2;

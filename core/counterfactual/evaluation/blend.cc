@@ -163,7 +163,7 @@ class Blender {
     }
     return sum;
   }
-  // 0 if it is rounding: some 1e-16 of what the parts are.
+  // Returns 0 if the variance is a rounding error, about 1e-16 of the parts.
   double VarianceOfControl(const Blend& control) const {
     constexpr double kRounding = 1e-12;
     double magnitude = 0;

@@ -107,7 +107,7 @@ double ControlFactor(const GroupSums& sums, const SumFunction& a,
     magnitudes += magnitude * magnitude;
     return 0;
   });
-  // Sums of equal numbers differ by rounding: some 1e-16 of each, and more of
+  // Sums of equal numbers differ by rounding errors of about 1e-16, and more in
   // large groups.
   constexpr double kRounding = 1e-12;
   return squares > kRounding * kRounding * magnitudes ? products / squares : 0;

@@ -83,7 +83,7 @@ std::optional<Bounds> StudentBounds(const IntervalTask& task,
   return Bounds{estimate.value - slack, estimate.value + slack};
 }
 
-// Each side fails with `failure_probability`.
+// Returns bounds that each fail with `failure_probability`.
 std::optional<Bounds> LikelihoodBounds(const IntervalTask& task,
                                        const Sides& sides,
                                        double failure_probability) {
@@ -114,14 +114,15 @@ bool IsOfSides(IntervalKind kind) {
          kind == IntervalKind::kBoundedLikelihood;
 }
 
-// The mass that weights up to the largest M leave out; 0 if it is not known.
+// Returns the missing mass for the largest M; 0 if it is not known.
 double MassWithoutWeights(const PolicySums& sums, size_t policy) {
   if (!sums.IsSupportKnown(policy)) return 0;
   return sums.MeanOf(sums.MissingMassOf(policy, kNumParameters - 1));
 }
 
-// The mass that is charged. Estimates lack what has no weight at all, on either
-// side; that large weights were seen is assumed of them.
+// Returns the missing mass that is charged. Intervals of the estimate are
+// charged, on both sides, only for actions beyond the largest M, because they
+// assume that all smaller weights were seen.
 double ChargeOf(const IntervalTask& task, IntervalKind kind,
                 const Sides& sides) {
   if (IsOfSides(kind)) return sides.missing_mass;
@@ -177,7 +178,7 @@ void Contain(double value, Interval* interval) {
   interval->upper = std::max(interval->upper, value);
 }
 
-// Of what the lower bound goes by.
+// Returns JudgedInterval.lower_error.
 double LowerErrorOf(const IntervalTask& task, const JudgedInterval& judged,
                     const Sides& sides) {
   if (IsOfSides(judged.kind)) {
@@ -190,7 +191,7 @@ double LowerErrorOf(const IntervalTask& task, const JudgedInterval& judged,
   return EstimateRatios(task.sums->sums(), RatiosOf(ips)).standard_error;
 }
 
-// `sides` are those of the task; any for kinds that do not use them.
+// `sides` are those of the task. Kinds other than likelihood ignore them.
 std::optional<JudgedInterval> MakeBy(const IntervalTask& task,
                                      IntervalKind kind, const Sides& sides) {
   const std::vector<Ratio> ratios = RatiosOf(task);

@@ -37,7 +37,7 @@ double BettingBound(const MeanTask& task, double sign) {
   return task.limit * BettingLowerBound(game, (1 - task.confidence) / 2);
 }
 
-// Returns the same by empirical likelihood.
+// Returns the lower bound of `sign` times the mean by empirical likelihood.
 double LikelihoodBound(const MeanTask& task, double sign) {
   LikelihoodTask likelihood;
   likelihood.column =

@@ -6,7 +6,7 @@
 namespace sortition {
 namespace {
 
-// d of the header.
+// Returns d of the header.
 double DistanceOf(IntervalKind kind, double failure_probability) {
   switch (kind) {
     case IntervalKind::kBetting:

@@ -18,17 +18,17 @@ SumFunction Plus(SumFunction a, const SumFunction& b, double factor) {
   return a;
 }
 
-// A policy with its weights cut.
+// Sums of a policy whose weights are cut at M.
 struct CutPolicy {
   SumFunction reward;      // Σ min(ρ, M) r
   SumFunction difference;  // Σ d
   SumFunction missing;     // Σ c
   double mass = 0;         // Mean c.
   double limit = 0;        // The largest min(ρ, M).
-  bool is_known = false;   // In all decisions.
+  bool is_known = false;   // The missing mass is known in all decisions.
 };
 
-// Which M of kClips a policy has.
+// Rule by which M is chosen (support.h).
 enum class CutRule { kLeastMass, kLeastCharge };
 
 size_t ChooseCut(const PolicySums& sums, size_t policy, CutRule rule) {
@@ -44,7 +44,7 @@ size_t ChooseCut(const PolicySums& sums, size_t policy, CutRule rule) {
     if (rule == CutRule::kLeastCharge) {
       cost += kLogRatio * sums.CutLimit(policy, i) / decisions;
     }
-    // Sums of the same numbers differ by rounding.
+    // Equal sums may differ by rounding errors.
     constexpr double kRounding = 1e-12;
     if (!(cost < least - kRounding)) continue;
     least = cost;
@@ -67,7 +67,7 @@ CutPolicy Cut(const PolicySums& sums, size_t policy, CutRule rule) {
   return result;
 }
 
-// The left and the right side of the header without -β d, and d.
+// The left and the right side of support.h without -β d, and d.
 struct Terms {
   SumFunction lower;
   SumFunction upper;
@@ -75,14 +75,15 @@ struct Terms {
   double mass = 0;  // Mean c.
 };
 
-// What a term of one decision is at least and at most, for c = 0.
+// Range of the term of one decision for c = 0.
 struct Extent {
   double least = 0;
   double most = 0;
 };
 
-// ρ (r - β) + β in [-β (W - 1), W (1 - β) + β], and the same less r; of a
-// policy that is not known for all decisions also ρ r and 1 - ρ (1 - r).
+// Returns the range of ρ (r - β) + β, which is [-β (W - 1), W (1 - β) + β], or
+// of that minus r for a gain. If the missing mass is not known in all
+// decisions, the range also covers ρ r and 1 - ρ (1 - r).
 Extent ExtentOf(const CutPolicy& policy, double beta, bool is_gain) {
   const double more = std::max(policy.limit - 1, 0.0);
   Extent extent = {-beta * more, 1 + (1 - beta) * more};
@@ -97,8 +98,9 @@ Extent ExtentOf(const CutPolicy& policy, double beta, bool is_gain) {
   return extent;
 }
 
-// (ρ_A - ρ_B) (r - β), and of policies that are not known for all decisions
-// also ρ_A r + ρ_B (1 - r) - 1 and the same with A and B exchanged.
+// Returns the range of (ρ_A - ρ_B) (r - β). If a missing mass is not known in
+// all decisions, the range also covers ρ_A r + ρ_B (1 - r) - 1, and the same
+// with A and B exchanged.
 Extent ExtentOfPair(const CutPolicy& a, const CutPolicy& b, double beta) {
   Extent extent = {-std::max(b.limit * (1 - beta), a.limit * beta),
                    std::max(a.limit * (1 - beta), b.limit * beta)};

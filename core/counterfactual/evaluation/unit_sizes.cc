@@ -85,14 +85,14 @@ bool UnitSizes::HasRepeats() const {
   const double load = decisions / kBuckets;
   const double most = *std::max_element(counts_.begin(), counts_.end());
   constexpr double kLogOneInAMillion = -13.8;
-  // Chernoff's bound of a Poisson variable, for all buckets.
+  // Chernoff's bound for a Poisson variable, and a union bound over buckets.
   if (most > load &&
       std::log(double{kBuckets}) - load + most - most * std::log(most / load) <
           kLogOneInAMillion) {
     return true;
   }
-  // Linear counting errs by 0.1 % up to two units a bucket, leading zeros by
-  // 0.8 %.
+  // The standard error of linear counting is 0.1 % up to two units per bucket;
+  // that of leading zeros is 0.8 %.
   const double error = load <= 2 ? 0.005 : 0.05;
   return static_cast<double>(num_units()) < (1 - error) * decisions - 1;
 }

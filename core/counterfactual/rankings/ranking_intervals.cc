@@ -79,7 +79,8 @@ double LowerBound(const RankingIntervalTask& task, const SumFunction& function,
   return scale * BettingLowerBound(game, (1 - task.confidence) / 2);
 }
 
-// The weights of one-sided terms; nullopt if the estimator has none.
+// Returns the weights of the one-sided terms; nullopt if the estimator has
+// none.
 std::optional<Weight> OneSidedWeightOf(const RankingIntervalTask& task) {
   if (task.of == Of::kLogged) return Weight::kShownPrefix;
   const std::optional<Weight> kind = RankingWeightOf(task.estimator);
@@ -118,8 +119,8 @@ std::optional<Bounds> LikelihoodOf(const RankingIntervalTask& task,
                 -bound(sides.below, -1, -range.upper)};
 }
 
-// Whether both sides are nearly normal, with effective sample sizes of at least
-// 50.
+// Returns true if both sides are nearly normal, and effective sample sizes are
+// at least 50.
 bool IsNearlyNormal(const RankingIntervalTask& task) {
   constexpr double kFewestEffective = 50;
   const std::optional<Weight> weight = OneSidedWeightOf(task);

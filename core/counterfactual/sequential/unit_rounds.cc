@@ -40,7 +40,7 @@ void UnitRounds::BeginPass() {
 
 bool UnitRounds::Registers(const ArmDecision& decision, uint64_t last,
                            double* canary_probability) {
-  // The largest share at which the unit was or may have been drawn.
+  // The largest share at which the unit was drawn, or may have been in a gap.
   double drawn = gap_share_;
   bool was_canary = decision.place < gap_share_;
   bool is_known = false;
