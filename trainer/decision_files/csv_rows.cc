@@ -96,7 +96,8 @@ class CsvRows : public DecisionRows {
     }
   }
 
-  // Returns whether the line is a declaration rather than a row.
+  // Returns true, and stores the declared time, if the line is a declaration
+  // rather than a row.
   bool TakeDeclaration(absl::string_view line) {
     if (!absl::ConsumePrefix(&line, "# through=")) return false;
     through_ = std::string(absl::StripAsciiWhitespace(line));

@@ -30,11 +30,11 @@ class DecisionRows {
   // declaration of through().
   virtual absl::StatusOr<bool> Next() = 0;
 
-  // The time up to which the file declares that it is complete, as it is
-  // written; empty: it declares none. The declaration is the last line, so that
-  // a file that was cut off has none: "# through=TIME" in CSV, {"through":
-  // "TIME"} in JSON. NumPy has an array `through` with one text. Known once
-  // Next() has returned false.
+  // Returns the text of the time up to which the file declares that it is
+  // complete; empty: no declaration. The declaration is the last line, so that
+  // a truncated file has none: "# through=TIME" in CSV, {"through": "TIME"} in
+  // JSON. In NumPy it is an array `through` with one text. Valid once Next()
+  // has returned false.
   const std::string& through() const { return through_; }
 
   // Valid until the next row.
@@ -59,7 +59,7 @@ class DecisionRows {
  protected:
   explicit DecisionRows(std::string path) : path_(std::move(path)) {}
 
-  // InvalidArgument if a row follows the declaration of through().
+  // Returns InvalidArgument if a row follows the declaration of through().
   absl::Status CheckNotEnded() const;
 
   const std::string path_;

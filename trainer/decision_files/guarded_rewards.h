@@ -1,5 +1,6 @@
 #pragma once
-// Rewards of decisions, beside that of the log, which must not fall by much.
+// Rewards of decisions, in addition to that of the log, that must not fall by
+// much.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,22 +31,22 @@ class GuardedRewards {
   // The files, in the order of limits().
   const std::vector<RewardFile>& files() const { return files_; }
   // Returns the rewards of a decision of this time, in the order of limits();
-  // nothing where one is not judged (RewardFile::RewardOf).
+  // nullopt for each reward by which it is not judged (RewardFile::RewardOf).
   std::vector<std::optional<double>> RewardsOf(absl::string_view decision_id,
                                                int64_t time_us) const;
-  // Decisions later than this are not judged by one of the files. The largest
-  // time if there are none.
+  // Returns the time of the newest decision that all files can judge; the
+  // largest time if there are no files.
   int64_t judged_until_us() const;
 
-  // Notes that a decision is in the log, whether it is used or not; `found` is
-  // by file.
+  // Counts a decision of the log, whether it is used or not. `found` is by
+  // file.
   void NoteInLog(absl::string_view decision_id,
                  std::vector<OutcomeCoverage>* found) const;
-  // Notes that a decision is used.
+  // Counts a decision that is used.
   void NoteUsed(absl::string_view decision_id, int64_t time_us,
                 std::vector<OutcomeCoverage>* found) const;
-  // FailedPrecondition for a file that does not fit the log
-  // (OutcomeCoverage::Check), from what was noted of the whole log.
+  // Returns FailedPrecondition for a file that does not fit the log
+  // (OutcomeCoverage::Check). Requires counts of the whole log.
   absl::Status CheckFound(const std::vector<OutcomeCoverage>& found) const;
 
  private:

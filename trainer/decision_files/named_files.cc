@@ -44,7 +44,7 @@ absl::Status CheckNew(absl::string_view option, absl::string_view entry,
   return absl::OkStatus();
 }
 
-// Splits "PATH@TERM@TERM" where the terms begin. A path may have an '@'.
+// Splits "PATH@TERM@TERM" into path and terms. The path may contain '@'.
 std::vector<absl::string_view> SplitTerms(absl::string_view text) {
   std::vector<absl::string_view> terms;
   for (size_t at = text.rfind('@'); at != absl::string_view::npos;
@@ -66,7 +66,7 @@ absl::Status ReadTerm(absl::string_view term, OutcomePeriod* period) {
   if (term == "sparse") {
     period->is_sparse = true;
   } else if (absl::ConsumePrefix(&term, "horizon=")) {
-    // Outcomes that are known at once have the horizon 0.
+    // ParseAge() rejects 0, but outcomes that are known at once have horizon 0.
     if (term != "0s") {
       ASSIGN_OR_RETURN(period->horizon_us, ParseAge("horizon", term));
     }
@@ -78,7 +78,7 @@ absl::Status ReadTerm(absl::string_view term, OutcomePeriod* period) {
   return absl::OkStatus();
 }
 
-// Reads what follows the '=' of an entry.
+// Reads path and terms, `text`, of an entry NAME=PATH@TERM.
 absl::Status ReadFile(absl::string_view option, absl::string_view entry,
                       absl::string_view text, NamedFile* file) {
   const std::vector<absl::string_view> terms = SplitTerms(text);

@@ -15,16 +15,18 @@ namespace sortition {
 std::vector<std::string> SplitEntries(
     const google::protobuf::RepeatedPtrField<std::string>& entries);
 
-// Which decisions a file has the outcomes of.
+// The decisions whose outcomes a file has.
 struct OutcomePeriod {
   // Longest time between a decision and its outcome.
   int64_t horizon_us = 0;
-  // The file has the outcomes of decisions made from here on; unset: of all.
+  // The file has the outcomes of decisions made from this time on; unset: of
+  // all decisions.
   std::optional<int64_t> from_us = {};
-  // The file has all outcomes up to this time; unset: the file declares it.
+  // The file has all outcomes up to this time; unset: the file declares the
+  // time.
   std::optional<int64_t> through_us = {};
-  // Decisions without a row had the outcome 0, as in a list of complaints.
-  // False: every decision has a row.
+  // True: decisions without a row had the outcome 0, as in a list of
+  // complaints. False: every decision has a row.
   bool is_sparse = false;
 };
 
@@ -36,9 +38,9 @@ struct NamedFile {
 
 // Parses entries such as "clicks=clicks.csv@horizon=7d". Terms follow the file,
 // each after an '@': horizon=AGE (required), from=TIME, through=TIME, sparse.
-// InvalidArgument, naming `option` and the entry, where name, file or horizon
-// are missing, a term is unknown or is there twice, a name is there twice, or
-// it is not made of letters, digits, '_', '-' and '.'.
+// InvalidArgument, naming `option` and the entry, if name, file or horizon are
+// missing, if a term is unknown or repeated, or if a name is repeated or has
+// characters other than letters, digits, '_', '-' and '.'.
 absl::StatusOr<std::vector<NamedFile>> ParseNamedFiles(
     absl::string_view option,
     const google::protobuf::RepeatedPtrField<std::string>& entries);

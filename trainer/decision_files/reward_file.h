@@ -31,36 +31,36 @@ class RewardFile {
   // reward outside of `bounds`, or a decision that is there twice. Without
   // bounds the range is that of the file.
   //
-  // Neither `period` nor the file may leave open up to when outcomes are
-  // complete: InvalidArgument if both do, or if that time is in the future. If
-  // both declare it, the earlier time holds.
+  // `period`, the file, or both declare the time up to which outcomes are
+  // complete. If both do, the earlier time holds. InvalidArgument if neither
+  // does, or if that time is in the future.
   static absl::StatusOr<RewardFile> Read(
       const std::string& path, const OutcomePeriod& period,
       const std::optional<RewardBounds>& bounds = std::nullopt);
 
-  // Returns the reward of a row; nothing for a decision without one.
+  // Returns the reward in the row of a decision; nullopt if it has no row.
   std::optional<double> Find(absl::string_view decision_id) const;
 
-  // Whether the outcome of a decision of this time must have arrived: it was
-  // made from the beginning of the file's period on, and at least the horizon
-  // before its end. This depends on nothing but the time, so that the decisions
-  // of the period are a fair sample.
+  // Returns true if the outcome of a decision of this time must have arrived:
+  // the decision was made from the beginning of the file's period on, and at
+  // least the horizon before its end. This depends only on the time, so that
+  // the covered decisions are an unbiased sample.
   bool Covers(int64_t time_us) const {
     return time_us >= period_.from_us.value_or(time_us) &&
            time_us <= judged_until_us();
   }
-  // Returns the reward of a decision of this time. Nothing if the file does not
-  // cover it, or if it lacks a row in a file that is not sparse: it is then not
-  // judged, because its outcome is unknown.
+  // Returns the reward of a decision of this time; 0 if it has no row in a
+  // sparse file. Returns nullopt, because the outcome is unknown, if the file
+  // does not cover the decision, or is not sparse and has no row for it.
   std::optional<double> RewardOf(absl::string_view decision_id,
                                  int64_t time_us) const;
 
   const OutcomePeriod& period() const { return period_; }
-  // Decisions later than this are not judged.
+  // Returns the time of the latest decision that is judged.
   int64_t judged_until_us() const {
     return *period_.through_us - period_.horizon_us;
   }
-  // Returns which decisions are judged, in words.
+  // Describes the judged decisions in words, for messages.
   std::string PeriodText() const;
 
   size_t num_decisions() const { return rewards_.size(); }
@@ -74,7 +74,7 @@ class RewardFile {
   const std::string& path() const { return path_; }
 
  private:
-  // Takes the end of the period that the file declares, if it does.
+  // Sets the end of the period from the declaration of the file; empty: none.
   absl::Status SetThrough(const std::string& declared);
 
   std::string path_;

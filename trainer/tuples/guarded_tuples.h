@@ -24,8 +24,8 @@ struct GuardedReward {
   // file are 0, and nothing is known of the range.
   double min = 0;
   double max = 0;
-  // Of each of TupleData::test, then of abstained_test; nothing where the
-  // outcome is not known (RewardFile::RewardOf).
+  // Rewards of TupleData::test, followed by those of abstained_test; nullopt if
+  // the outcome is not known (RewardFile::RewardOf).
   std::vector<std::optional<double>> of_test = {};
   std::string period = {};  // RewardFile::PeriodText
 
@@ -48,9 +48,9 @@ class GuardedTuples {
   // Errors as GuardedRewards::CheckFound().
   absl::Status CheckFound() const { return rewards_.CheckFound(found_); }
 
-  // Remembers the rewards of a decision that is used. A decision whose action
-  // was not shown has the reward 0 under every policy, the one that logged it
-  // among them: the outcome is that of something else.
+  // Stores the rewards of a decision that is used. A decision whose action was
+  // not shown has the reward 0 under every policy, including the logging
+  // policy, because the outcome is that of something else.
   void Note(const TuplePlace& place, const log::v1::Decision& decision,
             bool action_shown);
   // Returns the guarded rewards, without those of tuples.

@@ -44,7 +44,7 @@ std::optional<double> SecondsOf(absl::string_view text) {
   return seconds * number;
 }
 
-// Returns a point in time; nothing if `text` is none.
+// Parses a time in RFC 3339 or a date; nullopt for any other text.
 std::optional<int64_t> InstantOf(const std::string& text) {
   absl::Time time;
   std::string error;

@@ -52,9 +52,9 @@ bool IsAge(absl::string_view text);
 absl::StatusOr<int64_t> ParseAge(absl::string_view option,
                                  absl::string_view text);
 
-// Returns a point in time in microseconds since the epoch: RFC 3339, or a date
-// (its beginning, UTC). InvalidArgument, which names the option, for another
-// text.
+// Parses a time in RFC 3339, or a date (its beginning, UTC), and returns it in
+// microseconds since the epoch. InvalidArgument, naming the option, for any
+// other text.
 absl::StatusOr<int64_t> ParseInstant(absl::string_view option,
                                      absl::string_view text);
 
