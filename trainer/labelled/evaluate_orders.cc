@@ -44,8 +44,9 @@ absl::StatusOr<std::unique_ptr<QueryScorer>> MakeScorer(
   return std::move(model.scorer);
 }
 
-// Ties coincide with the order of labels if as many tied pairs are in label
-// order, or in its reverse, as random order has with probability below 1e-4.
+// Number of standard deviations from which on ties coincide with the label
+// order, or its reverse: random order deviates more with probability below
+// 1e-4.
 constexpr double kTiesCoincide = 4;
 
 void FillTies(const TiedPairs& ties, EvaluateReport* report) {

@@ -60,8 +60,8 @@ absl::Status CheckFirst(const FitOptions& options, const ModelStore& store) {
 // Queries on which a server tries the model before it serves it.
 constexpr size_t kWarmupQueries = 20;
 
-// Returns `max_queries` of the queries, drawn without replacement by `seed`; 0:
-// all.
+// Returns `max_queries` of the queries, drawn without replacement by `seed`;
+// all if `max_queries` is 0.
 std::vector<LabelledQuery> DrawQueries(std::vector<LabelledQuery> queries,
                                        const FitOptions& options) {
   if (options.max_queries() == 0) return queries;

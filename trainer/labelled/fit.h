@@ -22,15 +22,14 @@ struct FitReport {
 absl::Status ValidateFitOptions(const config::v1::FitOptions& options);
 
 // Fits a logistic regression of relevance on the features of every candidate,
-// those of the data or what options.features makes of its columns. Features are
-// scaled for training (core/learners/labelled/feature_scale.h), so that l2
-// means the same for all; the weights are for the features as they are.
-// Then
-// publishes it as softmax selection that abstains if no candidate reaches
-// probability 1/2 (select) or as Plackett-Luce (rank). InvalidArgument for bad
-// options or data, or if the drawn queries have no relevant or only relevant
-// candidates; FailedPrecondition if the model has a version already, unless
-// `force`.
+// those of the data or those that options.features makes of its columns.
+// Features are scaled for training (core/learners/labelled/feature_scale.h), so
+// that l2 does not depend on their units; the published weights are for the
+// original features. Publishes the model as softmax selection that abstains if
+// no candidate reaches probability 1/2 (select) or as Plackett-Luce (rank).
+// InvalidArgument for bad options or data, or if the drawn queries have no
+// relevant or only relevant candidates; FailedPrecondition if the model has a
+// version already, unless `force`.
 absl::StatusOr<FitReport> Fit(const config::v1::FitOptions& options);
 
 }  // namespace sortition

@@ -67,7 +67,7 @@ void AppendWeights(const LabelledReport& report, std::string* text) {
                   "towards 0\n");
 }
 
-// With a larger share of tied pairs, their random order dominates.
+// Share of tied pairs above which their random order dominates.
 constexpr double kManyTied = 0.5;
 
 // Appends a row for each weight of the trusted order, at the chosen lambda.

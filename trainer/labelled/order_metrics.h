@@ -8,17 +8,17 @@
 //   ndcg_exponential   (2^y - 1) / log2(rank + 2): [JarvelinKekalainen02] with
 //                      the gain of web search. 0 if nothing is relevant.
 //   ndcg_linear        y / log2(rank + 2): seed 003, eq. 12.
-//   ndcg_top, kendall  1 - cost of seed 001, sec. 17.4.1. ndcg_top is
-//                      ndcg_linear under the name of its source. For kendall
-//                      equal labels, too, are in random order.
+//   ndcg_top, kendall  1 - cost of seed 001, sec. 17.4.1. ndcg_top equals
+//                      ndcg_linear. For kendall, equal labels are in random
+//                      order as well.
 //   pairs              share of the pairs of different relevance in the correct
 //                      order; equal scores count half.
 //   auc                the same for pairs of a relevant and another candidate.
 //   precision@k        number of relevant among the first k, divided by k.
 //   mrr                1 / (1 + rank) of the first relevant candidate.
 //   sensitivity, specificity, precision, f_beta: seed 001, sec. 17.5.1.
-// @k: the first k ranks; without it: all. Each metric is the expectation over a
-// random order of the candidates with equal scores, so the order of the file
+// @k: the first k ranks; without it: all. Each metric is the expectation over
+// random orders of the candidates with equal scores, so the order of the file
 // does not matter (core/metrics/tied_ranking.h).
 #include <functional>
 #include <span>

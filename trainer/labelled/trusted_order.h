@@ -22,12 +22,12 @@ struct TrustedSource {
   config::v1::LabelledReport::TrustedOrder report;
 };
 
-// Equal scores are in random order, the same for the same data, because files
-// often list relevant candidates first. Requires options that were checked, and
-// data as read, without a constant feature. InvalidArgument names the wrong
-// option, or the file and line. It also reports orders that pull nowhere: all
-// scores of every training query are equal, or TOP counts all ranks. NotFound
-// if the store has no such version.
+// Equal scores are in a pseudo-random order that is the same for the same data,
+// because files often list relevant candidates first. Requires options that
+// were checked, and data as read, without a constant feature. InvalidArgument
+// names the wrong option, or the file and line. It also reports orders that
+// pull nowhere: all scores of every training query are equal, or TOP counts all
+// ranks. NotFound if the store has no such version.
 absl::StatusOr<TrustedSource> ReadTrustedOrders(
     const config::v1::TrainOptions& options, const LabelledData& data);
 

@@ -1,9 +1,9 @@
 #pragma once
 // Labelled queries in an order that does not depend on how the data list them.
-// XGBoost breaks ties between scores by the place of a row, ranks every
-// candidate that way before the first tree, and draws pairs by places. Where a
-// file lists relevant candidates first, it would therefore begin with the
-// perfect order.
+// XGBoost breaks ties between scores by row number, ranks all candidates by row
+// number before the first tree, and draws pairs by rank. With a file that lists
+// relevant candidates first, training would therefore begin with the perfect
+// order.
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -26,8 +26,8 @@ class ArrangedQueries {
   // Views of the queries, valid as long as this.
   std::span<const LabelledItems> views() const { return views_; }
 
-  // Returns values of all candidates of the original queries, one query after
-  // another, in the order of views().
+  // Takes values of all candidates of the original queries, one query after
+  // another, and returns them in the order of views().
   std::vector<float> Arrange(std::span<const float> values) const;
 
  private:
@@ -40,7 +40,7 @@ class ArrangedQueries {
 
   std::deque<Query> queries_;  // Elements are never moved.
   std::vector<LabelledItems> views_;
-  std::vector<size_t> origins_;  // Place of each candidate in the original.
+  std::vector<size_t> origins_;  // Index of each candidate in the original.
 };
 
 }  // namespace sortition

@@ -121,7 +121,8 @@ absl::Status CheckStart(std::span<const LabelledItems> queries,
                    CountItems(queries), " candidates, must have one each"));
 }
 
-// Returns the matrices of training and, if there are such queries, validation.
+// Returns the matrix of the training queries and, if there are any, that of the
+// validation queries.
 absl::StatusOr<std::vector<XgboostMatrix>> MakeMatrices(
     std::span<const LabelledItems> train,
     std::span<const LabelledItems> validation, uint32_t relevant_from,

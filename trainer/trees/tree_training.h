@@ -13,9 +13,9 @@ namespace sortition {
 // round with the best NDCG@10 there, in expectation over random orders of equal
 // scores. The same data and options give the same trees, in whatever order the
 // data list queries and candidates. With a start, the trees add to its scores,
-// and no tree is kept if none makes the validation queries better. What options
-// leave unset is RANK_NDCG, depth 4, rate 0.05 and subsample 1. Dense features
-// may be NaN, which is missing; what sparse rows lack is missing, too.
+// and no tree is kept if none improves the validation queries. Unset options
+// default to RANK_NDCG, depth 4, rate 0.05 and subsample 1. NaN in dense rows
+// and absent features of sparse rows are missing values.
 // InvalidArgument for bad options, infinite features, relevances above 31, and
 // queries that differ in their numbers of features, or of which some are dense
 // and others sparse; Unimplemented without XGBoost.

@@ -30,7 +30,7 @@ class XgboostMatrix {
   static absl::StatusOr<XgboostMatrix> Create(
       std::span<const LabelledItems> queries, uint32_t relevant_from = 0);
 
-  // Sets the scores of all rows that trees are added to.
+  // Sets the initial scores of all rows, to which the trees add theirs.
   absl::Status SetStart(std::span<const float> scores);
 
   void* handle() const { return handle_.get(); }

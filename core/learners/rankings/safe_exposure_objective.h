@@ -22,9 +22,9 @@
 // at least 0, so that X² <= A² + B². With the probability λ_k of a look, a
 // click at rank k then has a probability of at most λ_k + β_k instead of λ_k,
 // so that E A² <= C max_k(1 + β_k / λ_k) v. B has a term for each of the K
-// ranks with β_k > 0, so that E B² <= K max_k(β_k² / λ_k) v. Therefore C' = C
-// max_k(1 + β_k / λ_k) + K max_k(β_k² / λ_k) takes the place of C
-// (ClickMoment).
+// ranks with β_k > 0, so that E B² <= K max_k(β_k² / λ_k) v. Therefore
+//   C' = C max_k(1 + β_k / λ_k) + K max_k(β_k² / λ_k)
+// takes the place of C (ClickMoment).
 //
 // With few decisions the minimum stays close to the exposures of the logging
 // policy; as N grows the bound vanishes.
