@@ -34,8 +34,8 @@ const model::v1::Guardrail* FirstBroken(
   return nullptr;
 }
 
-// True if the version to be replaced is what logged, so that the improvement is
-// over it, or if there is none.
+// Returns true if the improvement is over the version to be replaced, because
+// that version logged, or if there is no such version.
 bool HoldsAgainstNewest(const TupleGate& gate) {
   if (gate.report.has_why_not_compared()) return false;
   return !gate.report.has_improvement_over_newest() ||

@@ -23,8 +23,8 @@ struct TupleGate {
 // Returns true if the improvement's lower bound is above 0 on tuples of the
 // baseline, that over the version to be replaced is not below 0 if another one
 // logged, or the caller's baseline had a part in what was logged, and all
-// guardrails hold. A version to be replaced that cannot be compared fails.
-// Bounds account for thin overlap, but not for wrong propensities.
+// guardrails hold. False if the version to be replaced cannot be compared.
+// Bounds account for little overlap, but not for wrong propensities.
 bool Passes(const TupleGate& gate);
 
 // Returns with how many test decisions the gate would be expected to pass at

@@ -90,8 +90,8 @@ absl::Status NoteOutcome(const TrainOptions& options, uint64_t baseline,
   return options.dry_run() ? absl::OkStatus() : status;
 }
 
-// Reads the tuples again with the features of `served`. Null where `data` has
-// them.
+// Reads the tuples again with the features of `served`. Returns null if `data`
+// has these features.
 absl::StatusOr<std::unique_ptr<TrainData>> ReadAs(const TrainOptions& options,
                                                   const StoredModel& served,
                                                   const TrainData& data) {
@@ -104,7 +104,7 @@ absl::StatusOr<std::unique_ptr<TrainData>> ReadAs(const TrainOptions& options,
   return ReadTrainData(plain, served);
 }
 
-// A version of the store on the test part, or why it cannot be compared.
+// Weights of a version of the store, or the reason why it cannot be compared.
 struct ServedComparison {
   std::optional<WeightedParts> parts = {};
   std::string why_not = {};
@@ -137,7 +137,7 @@ absl::StatusOr<ServedComparison> WeighServed(const TrainOptions& options,
   return ServedComparison{.parts = std::move(parts)};
 }
 
-// A policy that was learned, with the weights of the tuples.
+// A trained policy, and the weights of the tuples under it.
 struct LearnedPolicy {
   const Eigen::VectorXd& parameters;
   const WeightedParts& parts;

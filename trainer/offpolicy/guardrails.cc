@@ -11,7 +11,7 @@
 namespace sortition {
 namespace {
 
-// The test tuples whose outcome is known.
+// Test tuples with a known outcome of one reward.
 struct KnownOutcomes {
   std::vector<double> scaled;  // Rewards, in [0, 1].
   WeightedTuples tuples;
@@ -84,8 +84,7 @@ std::vector<model::v1::Guardrail> JudgeGuardrails(
       change->set_lower(range * interval.lower);
       change->set_upper(range * interval.upper);
     } else {
-      // Nothing is known of how bad it is, or can be: rewards are in
-      // [-1e9, 1e9].
+      // Neither the change nor the range is known; rewards are in [-1e9, 1e9].
       constexpr double kMostChange = 2e9;
       change->set_value(0);
       change->set_lower(-kMostChange);

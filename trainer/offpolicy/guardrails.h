@@ -11,8 +11,7 @@ namespace sortition {
 
 struct GuardrailTask {
   const WeightedTuples& test;
-  // What the test part can hardly judge of the policy, by tuple; empty: not
-  // known.
+  // Missing mass of the policy, by tuple of the test part; empty: not known.
   const std::vector<MissingMass>& missing;
   // A unit counts as at most so many decisions (UnitSample).
   double largest_unit = 1;
@@ -21,17 +20,18 @@ struct GuardrailTask {
 
 // Judges each reward on the test part: how it changes with the new policy, by
 // importance weights with a control variate, with the tightest interval by
-// units that is valid for the case (BestInterval). What the log can hardly
-// judge of the policy counts with the smallest reward. A guardrail holds if the
-// reward surely does not fall by more than is allowed. Each may fail with the
-// probability of its own interval: whoever passes must pass all, so that no
-// more than one of them need be charged (an intersection-union test). The range
-// of a reward is taken from its file if it is not given; if all of the file is
-// 0, no guardrail holds.
+// units that is valid for the case (BestInterval). Missing mass counts with the
+// smallest reward. A guardrail holds if the lower end of the interval does not
+// fall by more than is allowed. Each guardrail uses the full failure
+// probability: a policy must pass all of them, so no correction for their
+// number is needed (an intersection-union test). The range of a reward is taken
+// from its file if it is not given; if all rewards of the file are 0, the
+// guardrail does not hold.
 //
-// Decisions whose outcome is not known (GuardedReward::of_test) are left out on
-// both sides. With fewer than two others the guardrail does not hold. Where
-// something else than the action was shown, the reward is 0 on both sides.
+// Decisions whose outcome is not known (GuardedReward::of_test) are left out,
+// for the policy and for the log. If fewer than two decisions remain, the
+// guardrail does not hold. If something other than the action was shown, the
+// reward is 0 for both.
 std::vector<model::v1::Guardrail> JudgeGuardrails(
     const std::vector<GuardedReward>& rewards, const GuardrailTask& task);
 

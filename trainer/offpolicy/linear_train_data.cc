@@ -93,7 +93,7 @@ std::vector<MissingMass> LinearTrainData::MissingMassOfTest(
     const Eigen::VectorXd& parameters,
     const std::optional<model::v1::Model>& logging,
     const TrainData& logged) const {
-  // Without candidates, nothing is known of what a policy could have done.
+  // Without candidates, probabilities of other actions are not known.
   if (!data_.abstained_test.empty()) return {};
   const absl::StatusOr<LinearPolicy> target = LinearPolicy::Create(
       PolicyAt(family_, parameters), WeightsAt(family_, parameters));

@@ -40,14 +40,14 @@ class TrainData : public GridData {
   virtual absl::StatusOr<WeightedParts> Weigh(
       const Eigen::VectorXd& parameters) const = 0;
 
-  // The test tuples, with what the policy's weights multiply; none for sets of
-  // labels.
+  // Returns the test tuples, with the features that the policy's weights
+  // multiply; none for sets of labels.
   virtual std::span<const BanditTuple> test_tuples() const { return {}; }
-  // Returns what the test tuples, in the order of WeightedParts::test, can
-  // hardly judge of the policy with `parameters`. `logging` is the version that
-  // logged them, and `logged` the same tuples with the features that it takes;
-  // unset: version 0, which draws uniformly. Returns nothing if that is not
-  // known (MissingMassOfTuples()).
+  // Returns the missing mass of the policy with `parameters` in each test
+  // tuple, in the order of WeightedParts::test. `logging` is the version that
+  // logged them; unset: version 0, which draws uniformly. `logged` has the same
+  // tuples with the features of that version. Returns an empty vector if the
+  // missing mass is not known (MissingMassOfTuples()).
   virtual std::vector<MissingMass> MissingMassOfTest(
       const Eigen::VectorXd& /*parameters*/,
       const std::optional<model::v1::Model>& /*logging*/,

@@ -9,10 +9,10 @@
 namespace sortition {
 namespace {
 
-// A policy agrees with a logged propensity up to this factor.
+// Tolerance of the comparison of a policy with log propensities.
 constexpr double kLogTolerance = 1e-6;
 
-// The probabilities of all candidates, then that of abstaining.
+// Probabilities of all candidates, followed by that of abstaining.
 std::vector<double> ProbabilitiesOf(const LinearPolicy& policy,
                                     const PolicyQuery& query,
                                     PolicyWorkspace* workspace) {

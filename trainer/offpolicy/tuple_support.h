@@ -1,5 +1,5 @@
 #pragma once
-// How much of a policy's probability tuples can hardly judge, or not at all.
+// Missing mass of a policy in logged tuples.
 #include <span>
 #include <vector>
 
@@ -9,19 +9,22 @@
 
 namespace sortition {
 
-// A policy, and the tuples with the features that it takes.
+// A policy, and tuples with its features.
 struct PolicyOfTuples {
   const LinearPolicy& policy;
   std::span<const BanditTuple> tuples;
 };
 
-// Returns the missing mass of the target in each tuple, exactly for selections,
-// and by one order that it draws for rankings. `logging` has the policy that is
-// said to have logged the same tuples. Returns nothing if the mass is not
-// known: for subsets; if both do not have the same tuples; if `logging` gives
-// an action another probability than the log, so that it is not the one that
-// logged; or if something else than the action was shown, since such tuples
-// have the weight 0 whatever the policy does.
+// Returns the missing mass of the target policy in each tuple: exact for
+// selections, estimated from one order that the target draws for rankings.
+// `logging` has the assumed logging policy and the same tuples. Returns an
+// empty vector if the missing mass is not known:
+//  - for subsets,
+//  - if both do not have the same tuples,
+//  - if `logging` contradicts the logged propensity of any tuple, so that it
+//    did not log them,
+//  - if something other than the action was shown in any tuple, because such
+//    tuples have weight 0 whatever the policy does.
 std::vector<MissingMass> MissingMassOfTuples(const PolicyOfTuples& target,
                                              const PolicyOfTuples& logging);
 
