@@ -9,8 +9,8 @@ namespace sortition {
 // Scores of the candidates of each question.
 using AnswerScores = std::vector<std::vector<double>>;
 
-// Means over the questions that have a right candidate, as trec_eval, but
-// expected over random orders of candidates with equal scores.
+// Means over the questions that have a right candidate, as by trec_eval, but in
+// expectation over random orders of candidates with equal scores.
 struct SelectionFigures {
   double mean_average_precision = 0;
   double mean_reciprocal_rank = 0;
@@ -20,8 +20,8 @@ SelectionFigures MeasureSelection(
     const AnswerScores& scores,
     std::span<const std::vector<uint32_t>> relevances);
 
-// A question is answered by its best candidate where that scores at least the
-// threshold; if several are the best, by a random one of them. Precision: right
+// A question is answered by its best candidate if its score is at least the
+// threshold; ties for the best candidate are broken at random. Precision: right
 // answers over answers; recall: right answers over questions that have a right
 // candidate.
 struct TriggeringFigures {

@@ -53,8 +53,8 @@ class Visitors {
   Visitors(const RolloutWorld& world, Uniforms* uniforms)
       : world_(world), uniforms_(*uniforms) {}
 
-  // Returns the unit of the next decision. Whether an earlier one comes back
-  // depends on the arm that it met.
+  // Returns the unit of the next decision. Whether an earlier unit returns
+  // depends on its arm.
   uint64_t Next(double share) {
     uint64_t unit = units_.size();
     if (!visits_.empty() && uniforms_.Next() >= world_.new_unit) {
@@ -93,7 +93,7 @@ class Visitors {
   std::vector<uint32_t> visits_;
 };
 
-// Makes the tuples of a world, and removes and changes them.
+// Makes, removes and changes the tuples of a simulated rollout.
 class TupleStream {
  public:
   TupleStream(const RolloutWorld& world, const config::v1::RolloutPlan& plan,
@@ -139,7 +139,7 @@ class TupleStream {
     Censor(&tuple);
   }
 
-  // Removes what no round needs any more, as retention does.
+  // Removes tuples that no open round needs, as retention does.
   void Trim() {
     const int64_t old_us =
         Now() - window_us_ -
@@ -150,7 +150,7 @@ class TupleStream {
     }
   }
 
-  // Removes the older tuples, perhaps all. Returns whether one was not read.
+  // Removes the older tuples, possibly all. Returns true if one was not read.
   std::optional<bool> MayRemove() {
     if (!uniforms_.Happens(world_.remove)) return std::nullopt;
     const auto count = static_cast<size_t>(
@@ -165,8 +165,8 @@ class TupleStream {
     return has_gap;
   }
 
-  // Joins all tuples anew: a third of the feedback is lost by a shorter wait,
-  // and other decisions are censored.
+  // Joins all tuples again: a third of the feedback is lost because the join
+  // waits less, and other decisions are censored.
   bool MayRejoin() {
     if (!uniforms_.Happens(world_.rejoin)) return false;
     constexpr double kLost = 0.3;
@@ -178,7 +178,7 @@ class TupleStream {
   }
   bool MayRestart() { return uniforms_.Happens(world_.restart); }
 
-  // Marks what can be read by now.
+  // Marks the tuples that are visible.
   void MarkRead() {
     for (SimulatedTuple& tuple : tuples_) {
       tuple.is_read |= tuple.visible_us <= Now();

@@ -13,13 +13,13 @@
 
 namespace sortition {
 
-// The arm whose units come back the likelier the more they like what they get.
+// The arm whose units return more often the more they like what they get.
 enum class LoyalArm { kNone, kStable, kCanary };
 
 struct RolloutWorld {
   double mean_reward = 0.3;  // Of the stable version; at most 0.6.
-  double effect = 0;         // Of the canary, as a share of that.
-  // True: a reward is -1 with the probability of a reward of 1, otherwise 0.
+  double effect = 0;  // Difference of the canary, as a share of mean_reward.
+  // True: rewards are -1 instead of 1, and otherwise 0.
   bool complains = false;
   // A decision is that of a new unit with this probability, otherwise of the
   // unit of an earlier decision, each as likely: sizes have a heavy tail.
@@ -27,15 +27,15 @@ struct RolloutWorld {
   LoyalArm loyal_arm = LoyalArm::kNone;
   double unnamed = 0;   // Share of decisions without unit, each with a new id.
   double probe = 0;     // Share of decisions without unit that repeat one id.
-  double censored = 0;  // Share of decisions whose outcome is not known.
-  // A tuple can be read from up to so many decisions later on.
+  double censored = 0;  // Share of decisions with an unknown outcome.
+  // Largest delay after which a tuple can be read, in decisions.
   uint64_t most_delay = 0;
-  // At each look, probabilities that tuples are removed, that they are joined
-  // anew, and that the trainer begins again from its ledger.
+  // Probabilities, at each look, that tuples are removed, that they are joined
+  // again, and that the trainer restarts from its ledger.
   double remove = 0;
   double rejoin = 0;
   double restart = 0;
-  bool removes_unread = true;         // Also tuples that no look has read.
+  bool removes_unread = true;         // Removes also tuples not yet read.
   uint64_t look_every = 2000;         // Decisions.
   uint64_t most_decisions = 4000000;  // Then the simulation ends undecided.
 };
@@ -55,16 +55,18 @@ struct SimulatedTuple {
   bool is_read = false;
 };
 
-// Makes evidence of the tuples that are there.
+// A rule that turns the available tuples into evidence.
 class RolloutRule {
  public:
   virtual ~RolloutRule() = default;
-  // Tuples were removed, some of them unread if `has_gap`, while the canary had
-  // this share; `are_rejoined`: the remaining ones have other outcomes.
+  // Called after tuples were removed while the canary had this share.
+  // `has_gap`: some of them were not read. `are_rejoined`: the outcomes of the
+  // remaining tuples changed.
   virtual void TuplesChanged(double share, bool has_gap, bool are_rejoined) = 0;
   virtual void Restart() = 0;
-  // Reads the tuples that are visible by now, in the order of their times.
-  // Tuples with `is_read` were read before. Rounds close by `newest_us`.
+  // Reads the tuples that are visible at `now_us`, in the order of their times.
+  // Tuples with `is_read` were read before. Rounds whose window ended by
+  // `newest_us` are closed.
   virtual void Read(const std::deque<SimulatedTuple>& tuples, int64_t now_us,
                     int64_t newest_us) = 0;
   virtual const RolloutEvidence& evidence() const = 0;
@@ -73,7 +75,7 @@ class RolloutRule {
 using MakeRolloutRule = std::function<std::unique_ptr<RolloutRule>(
     const config::v1::RolloutPlan& plan)>;
 
-// Returns the rule of trainer/rollout, by a ledger in memory.
+// Returns the rule of trainer/rollout, with a ledger in memory.
 std::unique_ptr<RolloutRule> MakeLedgerRule(
     const config::v1::RolloutPlan& plan);
 

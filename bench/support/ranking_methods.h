@@ -40,7 +40,7 @@ RankingMethod BaselineMethod(const std::string& name);
 // Returns the figures of each query ranked by falling score.
 std::vector<LetorFigures> Judge(std::span<const LabelledItems> queries,
                                 std::span<const double> weights);
-// Returns the expected figures of each query in random order.
+// Returns the expected figures of each query over random orders.
 std::vector<LetorFigures> JudgeRandomOrder(
     std::span<const LabelledItems> queries);
 

@@ -1,5 +1,5 @@
-// Traffic splits by unit: a unit keeps its version, and returns more or less
-// often with one of the two.
+// Part `arms`: traffic splits by unit. A unit keeps its version, and returns
+// more or less often with one of the two versions.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -29,7 +29,7 @@ constexpr int kUnits = 500;
 constexpr double kDecisionsPerUnit = 3;
 
 struct ArmCase {
-  double return_rate = 1;  // Decisions per unit of version 0, by those of 1.
+  double return_rate = 1;  // Decisions per unit: version 0 over version 1.
   bool has_units = true;   // False: each decision draws its own version.
   std::string arms = "auto";
 };

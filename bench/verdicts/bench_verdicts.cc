@@ -1,5 +1,5 @@
-// How often the verdicts of gate, ope and rollouts are wrong, where the truth
-// is known
+// Error rates of the verdicts of gate, ope, rollouts and training, where the
+// truth is known
 #include <functional>
 #include <set>
 #include <string>

@@ -1,5 +1,5 @@
-// Guardrails on complaints that arrive days after their decision, from files
-// that end before the log does.
+// Part `outcomes`: guardrails on complaints that arrive days after their
+// decision, from files that end before the log.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -40,7 +40,7 @@ enum class Verdict { kRefused, kBroken, kHolds };
 struct OutcomeCase {
   std::string name;
   double share = 1;  // Share of the log's time that the file covers.
-  // It declares this share instead of the true one.
+  // The share that the file declares, if it is not the true one.
   double declared = 1;
 };
 

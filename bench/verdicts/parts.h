@@ -12,21 +12,21 @@ struct VerdictOptions {
 };
 
 // Traffic splits whose units return more or less often with one version:
-// coverage of estimates with --arms=auto, and width where returns are equal.
+// coverage of intervals with --arms=auto, and width if returns are equal.
 std::vector<Target> MeasureArms(const VerdictOptions& options);
-// Files of complaints that end before the log does: false passes of guardrails.
+// Files of complaints that end before the log: false passes of guardrails.
 std::vector<Target> MeasureOutcomes(const VerdictOptions& options);
-// Simulated sharp logs: how good the policies are that `train` chooses.
+// Simulated logs of sharp policies: loss of the policies that `train` chooses.
 std::vector<Target> MeasureSelection(const VerdictOptions& options);
-// Logs that hardly ever tried what a policy does: false passes of guardrails,
-// coverage of rows by rank, and power where nothing is missing.
+// Logs with little support for a policy: false passes of guardrails, coverage
+// of rows by rank, and power with full support.
 std::vector<Target> MeasureSupport(const VerdictOptions& options);
 // Intervals at small click rates: width and coverage.
 std::vector<Target> MeasureRates(const VerdictOptions& options);
-// Rollouts with probes, censoring, and tuples that are removed or joined anew:
-// how they end, beside the rule that recomputed its evidence.
+// Rollouts with probes, censoring, and tuples that are removed or joined again:
+// how they end, compared with the rule that recomputed its evidence.
 std::vector<Target> MeasureRollouts(const VerdictOptions& options);
-// Metrics of rankings with ties, from files that are sorted by label.
+// Metrics of rankings with ties, from files sorted by label.
 std::vector<Target> MeasureTies(const VerdictOptions& options);
 
 }  // namespace sortition

@@ -1,5 +1,5 @@
-// The default interval of a value at small click rates: how wide it is on each
-// side, compared with Student's, and how often it holds the truth.
+// Part `rates`: the default interval of a value at small click rates, its width
+// on each side compared with Student's, and its coverage.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -36,8 +36,8 @@ struct RateWorld {
   const char* name;
   double sharpness = 1;                    // The target's sharpness.
   std::vector<uint32_t> unit_sizes = {1};  // Equally likely.
-  // Clicks of a unit are so many times as likely, or as unlikely that the mean
-  // is 1.
+  // Factor of the clicks of one unit in five; the other units have the factor
+  // that makes the mean 1.
   double taste = 1;
   bool has_width_target = true;
 
@@ -107,7 +107,7 @@ Bounds DrawAndJudge(const RateWorld& world,
                     const std::vector<Context>& contexts, double rate,
                     uint64_t decisions, uint64_t seed) {
   RandomSequence random(SeedKey(seed));
-  // Units of a log are known before it is judged.
+  // UnitSizes needs all units before the log is judged.
   std::vector<uint32_t> sizes;
   for (uint64_t drawn = 0; drawn < decisions;) {
     sizes.push_back(world.unit_sizes[random.Below(world.unit_sizes.size())]);
@@ -195,7 +195,7 @@ std::vector<Target> MeasureRates(const VerdictOptions& options) {
     for (const double rate : kClickRates) {
       int held = 0;
       int logs = 0;
-      // Longer logs are fewer.
+      // There are fewer long logs.
       for (const uint64_t tenfold : {1, 10, 100}) {
         const RateRow row =
             MeasureRow(world, rate, 10000 * tenfold,

@@ -1,5 +1,5 @@
-// Part `rollouts`: rollouts of known versions, whatever becomes of their
-// tuples.
+// Part `rollouts`: rollouts of versions with known rewards, with probes,
+// censoring, and tuples that are removed or joined again.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -55,8 +55,8 @@ struct Setting {
   RolloutWorld world;
 };
 
-// Everything at random: probes, censoring, tuples that come late, are removed
-// or joined anew, and trainers that begin again.
+// Everything at random: probes, censoring, tuples that arrive late, are removed
+// or joined again, and trainers that restart.
 RolloutWorld Everything() {
   return {.loyal_arm = LoyalArm::kCanary,
           .unnamed = 0.1,
@@ -162,8 +162,8 @@ class Rollouts {
     Limit("as many complaints that go back", equal.back, kBackError);
   }
 
-  // Where the assumptions of the rule without ledger hold, in the same
-  // rollouts.
+  // Compares both rules in rollouts in which the assumptions of the rule
+  // without ledger hold.
   void JudgePower() {
     const config::v1::RolloutPlan plan =
         SimulationPlan({0.1, 0.5}, {0.03, 0.01});

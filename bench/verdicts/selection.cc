@@ -1,5 +1,5 @@
-// Which policies `train` chooses from logs of policies that mostly take one
-// action, where the expected rewards are known.
+// Part `selection`: the policies that `train` chooses from logs of policies
+// that mostly take one action, with known expected rewards.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -24,7 +24,7 @@ constexpr int32_t kRows = 10;
 
 struct SharpCase {
   std::string name;
-  double sharpness = 3;   // Of the policy that logs.
+  double sharpness = 3;   // Scale of the scores of the logging policy.
   double mixture = 0.05;  // The share that it draws uniformly.
   double known = 0.5;     // Correlation of its scores with the users' interest.
   double base = -1;       // Log-odds of a reward without an interest.
@@ -73,7 +73,8 @@ class SharpWorld {
     return tuples;
   }
 
-  // The expected loss of a policy, 1 - reward, in the contexts of these tuples.
+  // Returns the expected loss of a policy, 1 - reward, in the contexts of these
+  // tuples.
   double LossOf(const Eigen::VectorXd& parameters,
                 const std::vector<BanditTuple>& contexts) const {
     double sum = 0;

@@ -1,6 +1,6 @@
-// Logs that hardly ever tried what a policy does: how often a guardrail holds
-// that is broken, how often rows by rank hold the truth, and how often a
-// guardrail that is kept is seen to be kept where nothing is missing.
+// Part `support`: logs with little support for a policy. Measures false passes
+// of guardrails, coverage of rows by rank, and power of guardrails with full
+// support.
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -29,16 +29,17 @@ namespace {
 constexpr double kConfidence = 0.95;
 constexpr double kAllowed = 0.01;
 constexpr double kHonestAllowed = 0.004;
-constexpr double kComplaints = 0.03;  // Of what the log does.
+constexpr double kComplaints = 0.03;  // Rate for other actions.
 constexpr uint64_t kTuples = 20000;
 
-// That of the first look of a gate.
+// Confidence of the first look of a gate.
 double GateConfidence() { return 1 - (1 - kConfidence) * ShareOfLook(1); }
 
-// Of two actions in each context, the policy takes the first for certain in
-// `share` of the contexts, where the log takes it with `propensity` and
-// `complaints` of the users complain. Elsewhere it takes with probability 0.9
-// what the log takes with 0.1, which changes nothing but the noise of weights.
+// Two actions in each context. In `share` of the contexts the policy always
+// takes the first one, which the log takes with `propensity`, and for which
+// `complaints` more of the users complain. Elsewhere the policy takes an action
+// with probability 0.9 that the log takes with 0.1, which only adds noise to
+// the weights.
 struct RareSetting {
   double share;
   double propensity;
@@ -122,9 +123,10 @@ GuardedLog DrawHonestLog(uint64_t tuples, uint64_t seed) {
   return log;
 }
 
-// Whether the guardrail held before support was computed: by an interval of the
-// estimate with control variate, which assumes full support, if that was nearly
-// normal, and by bets otherwise. Student's is as wide as the likelihood was.
+// Returns true if the guardrail held by the former rule, which did not compute
+// support: an interval of the estimate with control variate, which assumes full
+// support, if that is nearly normal, otherwise bets. Student's interval stands
+// in for the former likelihood interval, which was as wide.
 bool HeldBefore(const GuardedLog& log) {
   PolicySums sums(1, GroupSums::kDefaultGroups);
   for (size_t i = 0; i < log.test.size(); ++i) {

@@ -1,5 +1,5 @@
-// Offline metrics of rankings with ties: that they do not depend on the order
-// of the file, and what file order would report instead.
+// Part `ties`: offline metrics of rankings with ties. Checks that they do not
+// depend on the order of the file, and compares them with ties in file order.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

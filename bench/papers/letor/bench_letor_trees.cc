@@ -1,5 +1,5 @@
-// Trees by default beside each linear learner by default: NDCG@10 of test
-// queries.
+// Compares trees with each linear learner, all with default options: NDCG@10 of
+// test queries.
 //
 // Every learner is run as `train` runs it, without options: validation queries
 // choose its λ, its epoch, or its trees. Each line compares trees with one
@@ -50,8 +50,8 @@ namespace sortition {
 namespace {
 
 constexpr uint32_t kRanks = 10;
-// One-tailed Student's t at 1 %, for many queries: each set has five linear
-// learners, so that all comparisons of a set fail by chance in at most 5 %.
+// One-tailed Student's t at 1 %, for many queries. Each set has five linear
+// learners, so that any comparison of a set fails by chance in at most 5 %.
 constexpr double kNoise = 2.326;
 constexpr std::array kNames = {"trees",      "ranksvm", "listnet",
                                "regression", "hinge",   "crf"};
@@ -162,7 +162,7 @@ absl::StatusOr<std::vector<LearnerResult>> RunAll(const TreeSet& set) {
 }
 
 // Prints the figures of a set, and returns one target for each linear learner.
-// Sets whose order no linear score has must be better with trees.
+// On sets with interactions, trees must be better.
 std::vector<Target> Compare(const TreeSet& set,
                             const std::vector<LearnerResult>& results) {
   absl::PrintF("\n%s: %d training, %d validation, %d test queries, %d folds\n",

@@ -36,7 +36,7 @@ TopNdcg MeanOverQueries(std::span<const TopNdcg> queries);
 // of the first ranks.
 double Criterion(std::span<const LabelledItems> queries,
                  std::span<const double> weights, NdcgKind kind);
-// Returns the expected figures of random orders.
+// Returns the expected NDCG of random orders.
 TopNdcg JudgeRandomTop(std::span<const LabelledItems> queries, NdcgKind kind);
 
 // One point of a method's grid.

@@ -75,7 +75,8 @@ std::vector<LabelledItems> Simulate(double (*worth)(const Features&),
   return queries;
 }
 
-// Makes features of the columns of queries; without a spec they have features.
+// Makes features from the columns of queries. Without a spec, queries already
+// have features.
 class Reader {
  public:
   static absl::StatusOr<Reader> Create(const std::string& features) {

@@ -12,9 +12,9 @@ namespace sortition {
 
 struct TreeSet {
   std::string name;
-  // No linear score has the order of the labels.
+  // True if no linear score gives the order of the labels.
   bool has_interactions = false;
-  std::shared_ptr<const void> data;  // Owner of what the folds view.
+  std::shared_ptr<const void> data;  // Owns the data that the folds view.
   std::vector<LetorFold> folds;
 };
 

@@ -47,7 +47,7 @@ class LabelLogData : public GridData {
   const LabelLog* log_;
 };
 
-// Remembers the best point for each caution.
+// Keeps the best point for each c of kCautions.
 class Choices {
  public:
   Choices(LabelLog* log, SelectionRun* run)
@@ -131,7 +131,7 @@ double AboveBest(const SelectionOfSet& set, size_t z) {
       .above;
 }
 
-// The place in kCautions that the sets other than `left_out` choose.
+// Returns the index in kCautions that the sets other than `left_out` choose.
 size_t ChosenElsewhere(const std::vector<SelectionOfSet>& sets,
                        const SelectionOfSet& left_out) {
   size_t best = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Which point of its grid the trainer chooses, and what it is worth by all
+// The point of its grid that the trainer chooses, and its true loss by all
 // labels.
 #include <string>
 #include <vector>
@@ -14,9 +14,9 @@ namespace sortition {
 // Expected losses on the test set.
 struct SelectionRun {
   double parent = 0;  // h0
-  double best = 0;    // The lowest of the grid, h0 among it.
+  double best = 0;    // The lowest loss of the grid, including h0.
   double chosen = 0;
-  // Result of the choice by gain minus c standard errors, for each c in
+  // Losses of the points chosen by gain minus c standard errors, for each c in
   // kCautions.
   std::vector<double> by_caution;
 };
@@ -26,16 +26,16 @@ struct SelectionOfSet {
   std::vector<SelectionRun> runs;
 };
 
-// Trains the default grid of sets of labels on the logs of `repetition`.
+// Trains the default grid for sets of labels on the logs of `repetition`.
 absl::StatusOr<SelectionOfSet> RunSelection(const std::string& name,
                                             const LabelData& data,
                                             const Repetition& repetition);
 
-// The table by set, and how many standard errors the other sets choose.
+// Formats the table by set, and for each set the c that the other sets choose.
 std::string FormatSelections(const std::vector<SelectionOfSet>& sets);
 
-// In 80 % of all runs the chosen point is within 5 % of the best; none is above
-// the parent by more than 5 %.
+// Targets: in 80 % of all runs the chosen point is within 5 % of the best, and
+// in none is its loss more than 5 % above the parent's.
 std::vector<Target> SelectionTargets(const std::vector<SelectionOfSet>& sets);
 
 }  // namespace sortition
