@@ -179,7 +179,7 @@ void PageServer::Accept(int socket) {
   const bool is_short = fd < 0 && (errno == EMFILE || errno == ENFILE ||
                                    errno == ENOMEM || errno == ENOBUFS);
   if (fd < 0 && !is_short) return;
-  // Without a free descriptor accept() fails even where nobody waits.
+  // Without a free descriptor, accept() fails even if no client is waiting.
   if (is_short && !IsReadable(socket)) return;
   if (is_short || connections_.size() == kMaxConnections) {
     is_short_ = is_short && connections_.empty();

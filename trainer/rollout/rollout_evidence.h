@@ -1,6 +1,5 @@
 #pragma once
-// Evidence that the rounds of a rollout give about its rewards, at every
-// moment.
+// Evidence about the rewards of a rollout, which is valid at every moment.
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -22,21 +21,23 @@ class RolloutEvidence {
   size_t num_outcomes() const { return outcomes_.size(); }
   const std::vector<RolloutLimit>& limits() const { return limits_; }
 
-  // Returns the value cut to the range of the outcome, in its units. A value
-  // that is not a number counts as the smallest one.
+  // Returns the value clamped to the range of the outcome, in its units. NaN
+  // counts as the smallest value.
   double Cut(size_t outcome, double value) const;
   double RangeOf(size_t outcome) const;
   double LeastOf(size_t outcome) const;
 
-  // Adds an outcome of a round, in its units. A void outcome adds nothing.
+  // Adds an outcome of a round, in units of the outcome. Ignores void outcomes.
   void Take(const UnitRound& round, const RoundOutcome& outcome);
 
-  // Decisions in the outcomes of the reward; of one share.
+  // Return the number of decisions in the outcomes of the reward: in all
+  // rounds, and in those of one share.
   uint64_t num_decisions() const { return num_decisions_; }
   uint64_t StageDecisions(double share) const;
 
   const ArmComparison& Of(size_t outcome) const { return outcomes_[outcome]; }
-  // Evidence that the outcome falls, or by more than a guardrail allows.
+  // Evidence that the reward falls (outcome 0), or that another outcome falls
+  // by more than its guardrail allows.
   const ArmEvidence& Worse(size_t outcome) const {
     return outcomes_[outcome].evidence(0);
   }

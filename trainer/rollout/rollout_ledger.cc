@@ -55,7 +55,7 @@ absl::Status Unusable(const std::string& path, absl::string_view why) {
       "`sortition-trainer rollout --stop` and begin a new one"));
 }
 
-// Checks the first record, and that no record between is missing.
+// Checks the identity in the first record, and that no record is missing.
 class LedgerCheck {
  public:
   LedgerCheck(const std::string& path, const Rollout& rollout)

@@ -12,32 +12,32 @@
 
 namespace sortition {
 
-// Where the intact records of a ledger end.
+// The end of the intact records of a ledger.
 struct LedgerEnd {
   uint64_t bytes = 0;
-  uint64_t torn_bytes = 0;  // Bytes behind them, of an interrupted append.
+  uint64_t torn_bytes = 0;  // Bytes of an interrupted append after them.
 };
 
-// Begins the ledger of a rollout. Replaces that of the rollout before.
+// Creates the ledger of a rollout. Replaces the ledger of an earlier rollout.
 absl::Status CreateLedger(const std::string& model_dir,
                           const model::v1::Rollout& rollout);
 
-// Calls `take` for all records in the order of writing, the first of which has
-// the identity. A damaged end that no step has acted upon, because it is behind
-// rollout.ledger_bytes(), is a torn tail and ignored. DataLoss, with what to
-// do, for a ledger that is missing, belongs to another rollout, is shorter than
-// ledger_bytes, or is damaged anywhere else.
+// Calls `take` for all records in the order of writing. The first record has
+// the identity. Damage beyond rollout.ledger_bytes() is a torn tail, on which
+// no step has acted, and is ignored. DataLoss, with the remedy, for a ledger
+// that is missing, belongs to another rollout, is shorter than ledger_bytes, or
+// is damaged anywhere else.
 absl::StatusOr<LedgerEnd> ReadLedger(
     const std::string& model_dir, const model::v1::Rollout& rollout,
     absl::FunctionRef<absl::Status(const model::v1::LedgerRecord&)> take);
 
-// Cuts off what is behind end->bytes, appends the records, and syncs the file.
-// The caller holds the RolloutLock. Advances `end`.
+// Truncates the file to end->bytes, appends the records, syncs the file, and
+// advances `end`. The caller holds the RolloutLock.
 absl::Status AppendToLedger(const std::string& model_dir,
                             const std::vector<model::v1::LedgerRecord>& records,
                             LedgerEnd* end);
 
-// Convert between the rounds of core and those of the file.
+// Convert rounds and outcomes of `core` to messages of the file, and back.
 model::v1::LedgerRound ToLedger(const UnitRound& round);
 UnitRound FromLedger(const model::v1::LedgerRound& round);
 model::v1::LedgerOutcome ToLedger(const RoundOutcome& outcome);

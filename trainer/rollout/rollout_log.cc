@@ -59,8 +59,8 @@ int64_t OldestWritten(const Rollout& rollout, const GuardedRewards& guarded) {
   return guarded.files().empty() ? rollout.started_us() - kClocksDifferUs : 0;
 }
 
-// The decisions of a log that count, to be brought in order. The order does not
-// depend on that of the log, so two readings register the same rounds.
+// Collects the decisions that count, and sorts them. Their order does not
+// depend on that of the log, so that two readings register the same rounds.
 class DecisionsInTime {
  public:
   void Add(const ArmDecision& decision, uint64_t id,
@@ -92,7 +92,7 @@ class DecisionsInTime {
   std::vector<double> outcomes_;
 };
 
-// The records that a step adds, none of them large.
+// Records that a step adds to the ledger, split so that none is large.
 class AddedRecords {
  public:
   AddedRecords(int64_t step_us, uint64_t num_rounds)
@@ -129,7 +129,7 @@ class AddedRecords {
   std::vector<LedgerRecord> records_;
 };
 
-// The state that the records of a ledger add up to.
+// State of a rollout after a number of ledger records.
 class LedgerState {
  public:
   static absl::StatusOr<LedgerState> Create(const Rollout& rollout) {
@@ -220,8 +220,8 @@ class LedgerState {
   config::v1::RolloutLedger counts_;
 };
 
-// Returns the reward of a decision and those of the guardrails, in their units;
-// kUnknownOutcome where one is censored or not judged.
+// Returns the reward of a decision and those of the guardrails, each in its
+// units; kUnknownOutcome for one that is censored or not judged.
 std::vector<double> OutcomesOf(const log::v1::BanditTuple& tuple,
                                const GuardedRewards& guarded,
                                const RolloutEvidence& evidence) {
@@ -241,7 +241,7 @@ std::vector<double> OutcomesOf(const log::v1::BanditTuple& tuple,
 struct LogReading {
   DecisionsInTime decisions;
   int64_t newest_us = 0;  // Of the model's decisions.
-  // By outcome: it is complete for decisions up to this time.
+  // By outcome: the time of the latest decision with a complete outcome.
   std::vector<int64_t> complete_until_us;
 };
 
@@ -290,7 +290,7 @@ absl::StatusOr<LogReading> ReadDecisions(
   return reading;
 }
 
-// Notes it if tuples were removed before they were read.
+// Records a gap if tuples were removed before they were read.
 void NoteUnreadGap(const Rollout& rollout, int64_t now_us,
                    const std::vector<TupleSource>& sources, LedgerState* state,
                    LedgerRecord* record) {
@@ -330,8 +330,8 @@ absl::StatusOr<RolloutReading> ReadRolloutLog(
   ASSIGN_OR_RETURN(const LedgerEnd end,
                    ReplayLedger(model_dir, rollout, &state));
   const int64_t now_us = NowUs();
-  // Before and after the tuples are read: whatever is removed meanwhile was
-  // there before, or is missed afterwards.
+  // Lists the segments before and after the tuples are read, so that a segment
+  // that is removed meanwhile is noticed in this step or the next.
   ASSIGN_OR_RETURN(const std::vector<TupleSource> sources,
                    FindTupleSources(options.tuples(), now_us));
   ASSIGN_OR_RETURN(LogReading log,

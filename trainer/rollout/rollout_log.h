@@ -1,5 +1,5 @@
 #pragma once
-// One reading of a rollout: its ledger, and what the log adds to it.
+// Reads the ledger of a rollout, and the rounds that the log adds to it.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ struct RolloutReading {
   RolloutEvidence evidence;  // From the ledger and `added`.
   config::v1::RolloutLedger counts;
   LedgerEnd end;  // Of the ledger, without `added`.
-  // To be appended before anything is done because of `evidence`.
+  // Records that the caller must append before it acts on `evidence`.
   std::vector<model::v1::LedgerRecord> added;
 };
 
@@ -24,14 +24,14 @@ struct RolloutReading {
 absl::StatusOr<RolloutReading> ReadRolloutLedger(
     const std::string& model_dir, const model::v1::Rollout& rollout);
 
-// Reads the ledger, and takes rounds that it lacks from the tuples of the
-// rollout: the salt of its split tells them from others. A decision that the
-// request asked a version for, that drew by a seed, or that is in the future
-// does not count. Tuples of all joins are read, because a decision that is
-// passed over would make a unit look new when it comes back. Rounds close by
-// the time of the newest decision of the model. Errors as ReadLedger(),
-// TupleLog::Open() and ScanTuples(); FailedPrecondition also for guardrail
-// files of other decisions.
+// Reads the ledger, and adds the rounds that it lacks from the tuples of the
+// rollout, which have the salt of its split. Decisions for which the request
+// named a version, that drew by a seed, or that are in the future do not count.
+// Tuples of all joins are read, because a unit whose decision is skipped would
+// look new when it returns. Rounds whose window ended by the time of the newest
+// decision of the model are closed. Errors as ReadLedger(), TupleLog::Open()
+// and ScanTuples(); FailedPrecondition also for guardrail files that do not fit
+// the log.
 absl::StatusOr<RolloutReading> ReadRolloutLog(
     const config::v1::RolloutOptions& options, const std::string& model_dir,
     const model::v1::Rollout& rollout);

@@ -31,12 +31,14 @@ absl::StatusOr<std::vector<RolloutLimit>> LimitsOf(
 // plan that cannot be followed.
 absl::Status ValidateRolloutOptions(const config::v1::RolloutOptions& options);
 
-// Returns what a stage must refute, about rewards scaled to r = (R - min) /
-// (max - min) in [0, 1]: that the canary loses more than the margin a allows.
-// An absolute margin is μ_c <= μ_s - a in units of the reward, so with m = a /
-// (max - min), r_c - r_s + m <= 0. A relative margin is μ_c <= μ_s - a |μ_s|.
-// Rewards of one sign make it linear: with g = a where min >= 0 and g = -a
-// where max <= 0, it is μ_c - (1 - g) μ_s <= 0, or
+// Returns the hypothesis that a stage must refute: the canary loses more than
+// the margin a allows. It is about rewards scaled to [0, 1],
+//   r = (R - min) / (max - min).
+// An absolute margin, in units of the reward, is μ_c <= μ_s - a. With
+// m = a / (max - min) this is
+//   r_c - r_s + m <= 0.
+// A relative margin is μ_c <= μ_s - a |μ_s|, which is linear for rewards of one
+// sign. With g = a if min >= 0 and g = -a if max <= 0 it is
 //   r_c - (1 - g) r_s + g min / (max - min) <= 0.
 // Requires a complete plan.
 ArmHypothesis StageHypothesis(const config::v1::RolloutPlan& plan, int stage);
@@ -46,7 +48,7 @@ ArmHypothesis StageHypothesis(const config::v1::RolloutPlan& plan, int stage);
 double AllowedLoss(const config::v1::RolloutPlan& plan, int stage,
                    double stable_mean);
 
-// Return how many of the places of a split a share is, and the reverse.
+// Convert a share to the number of places of a split, and back.
 uint32_t PlacesOfShare(double share);
 double ShareOfPlaces(uint32_t places);
 

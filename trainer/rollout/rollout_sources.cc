@@ -19,7 +19,8 @@ namespace {
 
 using model::v1::LedgerSource;
 
-// Fills in what the header and the first tuple of the oldest segment say.
+// Fills in the fields about the oldest segment, from its header and first
+// tuple.
 absl::Status ReadBeginningOf(const std::string& path, TupleSource* source) {
   const auto opened = SegmentReader::Open(path);
   if (absl::IsNotFound(opened.status())) return absl::OkStatus();
@@ -52,8 +53,8 @@ int64_t CreatedOf(const std::string& name) {
              : 0;
 }
 
-// Returns when the oldest segment was created that may still grow: the newest
-// of a sidecar, unless it has been closed.
+// Returns the creation time of the oldest segment that may still grow. This is
+// the newest segment of each sidecar, unless it is closed.
 int64_t NeededSince(const std::vector<std::string>& paths, int64_t now_us) {
   std::map<std::string, std::string> newest;  // By writer.
   for (const std::string& path : paths) {
@@ -118,7 +119,7 @@ std::string FindUnreadGap(const ReadSoFar& before,
       if (!ReachesBack(*source, needed_us, before)) return directory;
       continue;
     }
-    // It may have been moved.
+    // The directory may have been moved: look for a new one that reaches back.
     is_one_missing = true;
     if (std::none_of(now.begin(), now.end(), [&](const TupleSource& other) {
           return !needed.contains(other.directory) &&

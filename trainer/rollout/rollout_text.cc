@@ -54,8 +54,8 @@ std::string WorseText(const RolloutStep& numbers) {
                          numbers.evidence_worse_needed());
 }
 
-// Returns the margin of the stage: in units of the reward as far as the stable
-// version's reward is known.
+// Returns the margin of the stage in words, in units of the reward if the mean
+// reward of the stable version is known.
 std::string MarginText(const Rollout& rollout, const RolloutStep& numbers) {
   const config::v1::RolloutPlan& plan = rollout.plan();
   const auto stage = static_cast<int>(rollout.stage());
@@ -85,7 +85,7 @@ std::string NextText(const Rollout& rollout, const RolloutStep& numbers) {
                          numbers.evidence_next_needed());
 }
 
-// Returns what the evidence lacks; empty: nothing.
+// Returns sentences about rounds and tuples that do not count; may be empty.
 std::string LackText(const RolloutLedger& ledger) {
   std::string text;
   if (ledger.gone() > 0) {
