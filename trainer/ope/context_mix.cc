@@ -5,11 +5,11 @@
 namespace sortition {
 namespace {
 
-// Fewer groups have no reliable standard error.
+// Minimum number of groups for a reliable standard error.
 constexpr size_t kMinGroups = 16;
 
-// Adds the mean features of the candidates. Feature j goes to place j modulo
-// `sums.size()`, from the second round on with a random sign.
+// Adds the mean features of the candidates to `sums`. Feature j is added to
+// entry j modulo kSize, with a random sign if j >= kSize.
 template <size_t kSize>
 void AddMeanFeatures(const Candidates& candidates,
                      std::array<double, kSize>* sums) {
@@ -72,7 +72,8 @@ double ContextMix::DeviationOf(const Groups& version, const Groups& all,
   }
   constexpr double kGroups = kNumGroups;
   const double error = std::sqrt(squares * kGroups / (kGroups - 1));
-  // Features that are constant within versions differ by rounding, or surely.
+  // A feature that is constant within versions has no standard error, so that a
+  // rounding error would look like a difference.
   const double difference = std::fabs(own - other);
   constexpr double kRounding = 1e-9;
   const double floor = kRounding * (std::fabs(own) + std::fabs(other));

@@ -1,5 +1,5 @@
 #pragma once
-// Whether the versions that logged have met the same mix of contexts.
+// Tests whether the versions that logged met the same mix of contexts.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -10,34 +10,35 @@
 namespace sortition {
 
 // The estimators `balanced` and `weighted` mix the decisions of several
-// versions by shares other than those in which each kind of context met each
-// version. They are biased where one version served on weekdays and another at
-// weekends, for example. Contexts do not depend on the policy when the mix is
-// the same, so that the means of their features must agree up to chance.
+// versions and assume that every version met the same distribution of contexts.
+// They are biased, for example, if one version served on weekdays and another
+// at weekends. If the distribution is the same, the mean features of the
+// contexts agree up to chance.
 //
 // Compares the number of candidates and the mean features of the candidates
-// (beyond kNumFeatures, sums of several with random signs) between each version
-// and the others. Decisions fall into kNumGroups groups by unit, and a
-// difference is divided by its standard error over groups (linearised), so that
-// the many decisions of a unit count as one observation. Not thread-safe.
+// between each version and the others. Features beyond kNumFeatures are added
+// to earlier ones with random signs. Decisions fall into kNumGroups groups by
+// unit, and each difference is divided by its linearised standard error over
+// groups, so that the decisions of one unit count as one observation. Usage:
+// Add() for every decision, then Find(). Not thread-safe.
 class ContextMix {
  public:
   static constexpr size_t kNumGroups = 64;
   static constexpr size_t kNumFeatures = 31;
-  // Of Student's t with kNumGroups - 1 degrees of freedom, |t| is above this
-  // with probability 8e-7: with 8 versions and 32 means in less than one of
-  // 4,000 logs.
+  // Student's |t| with kNumGroups - 1 degrees of freedom is above this with
+  // probability 8e-7: with 8 versions and 32 means, in fewer than one of 4,000
+  // logs.
   static constexpr double kMaxDeviation = 5.5;
 
   struct Difference {
-    size_t version = 0;    // Its index.
+    size_t version = 0;    // Index of the version.
     double deviation = 0;  // In standard errors.
   };
 
   // Adds the context of a decision of the version with this index.
   void Add(size_t version, uint64_t unit, const Candidates& candidates);
 
-  // Returns the largest difference if it is above kMaxDeviation.
+  // Returns the largest difference if it is above kMaxDeviation, else nullopt.
   std::optional<Difference> Find() const;
 
  private:

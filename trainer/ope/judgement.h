@@ -89,10 +89,10 @@ class Judgement {
   bool has_robust_model(size_t policy) const {
     return has_model(policy) && parts_.robust_models[policy] != nullptr;
   }
-  // Whether several policies logged, few enough to tell them apart. Where some
-  // decisions of a split are weighed against its mixture and orders that are
-  // cut are not, no stratum alone gives the value. Nor does it where versions
-  // have met different contexts.
+  // Returns true if several policies logged, few enough to have a stratum each.
+  // False if some decisions of a split are weighed against its mixture and cut
+  // orders are not, or if versions met different contexts, because a stratum
+  // alone then does not give the value.
   bool has_strata() const {
     return !(has_cut_ && has_mixed_arms_) && has_several_versions() &&
            !other_contexts().has_value();
@@ -100,8 +100,8 @@ class Judgement {
   bool has_balanced() const {
     return has_balanced_ && decisions_ > 0 && !other_contexts().has_value();
   }
-  // The version whose contexts differ most from those of the others, if any do;
-  // unset where estimators would not mix versions.
+  // Returns the version whose contexts differ most from those of the others;
+  // nullopt if none differ, or if estimators do not mix versions.
   std::optional<ContextMix::Difference> other_contexts() const {
     if (!has_several_versions()) return std::nullopt;
     return context_mix_.Find();

@@ -32,10 +32,10 @@ class LogSummary {
   uint64_t named = 0;  // Decisions that name their unit.
   uint64_t without_full_support = 0;
   uint64_t shown_otherwise = 0;
-  // Decisions of traffic splits: weighed against the mixture of all arms, and
-  // of these those that name their units; by the propensity of their own, by
-  // that for lack of a mixture, and by that because their units keep their
-  // arms.
+  // Numbers of decisions of traffic splits: weighed against the mixture of all
+  // arms (arms_balanced), and of these the decisions that name their units;
+  // weighed by the propensity of their own arm on request (arms_apart), because
+  // there is no mixture, and because their unit keeps its arm.
   uint64_t arms_balanced = 0;
   uint64_t arms_balanced_by_unit = 0;
   uint64_t arms_apart = 0;
@@ -53,7 +53,7 @@ class LogSummary {
   int64_t first_time_us = 0;  // Of decisions that have a time.
   int64_t last_time_us = 0;
   UnitSizes units;
-  UnitSizes ids;                          // Of decision ids.
+  UnitSizes ids;                          // By decision id.
   UnitSizes contexts;                     // Of equal features.
   std::map<uint64_t, uint64_t> versions;  // From logging version to decisions.
   std::map<std::string, Attribute> attributes;

@@ -12,14 +12,14 @@ namespace {
 using config::v1::OpeEstimate;
 using config::v1::OpePolicy;
 
-// Whether there is something to estimate from.
+// Returns true if the reward can be estimated.
 bool CanEstimate(const NamedRewards& rewards) {
   return rewards.file.is_range_known() &&
          rewards.coverage.used() >= 2 + rewards.coverage.not_judged();
 }
 
-// Returns nothing but the name if the range is not known, or hardly a decision
-// is judged.
+// Returns only the name if the range is not known, or if too few decisions are
+// judged.
 OpeEstimate EstimateReward(const OpeReportTask& task, size_t i, size_t k) {
   const NamedRewards& rewards = task.rewards[i];
   OpeEstimate estimate;

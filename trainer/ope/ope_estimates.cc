@@ -73,7 +73,8 @@ bool Fill(const EstimateStyle& style, const EstimateTask& task,
   return value || gain;
 }
 
-// The blend reckons with its bias in how it is blended.
+// Returns true for biased estimators, except the blend: its weights minimise an
+// error that includes the bias.
 bool IgnoresBias(EstimatorKind kind) {
   return IsBiased(kind) && kind != EstimatorKind::kBlendedDr;
 }

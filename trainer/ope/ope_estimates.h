@@ -55,16 +55,16 @@ config::v1::OpeEstimate MakeEstimate(const EstimateStyle& style,
                                      std::optional<IntervalKind> kind);
 
 // Returns the estimate with the style's intervals, which are of the value,
-// whatever the estimator. An estimator whose standard error ignores its bias
-// has no interval, but the reason.
+// whatever the estimator. An estimator whose standard error does not include
+// its bias has the reason in place of an interval.
 config::v1::OpeEstimate MakeRow(const EstimateStyle& style,
                                 const EstimateTask& task);
 
-// What the lower bound of the gain goes by, in units of the reward.
+// Properties of the lower bound of the gain, in units of the reward.
 struct GainBound {
   IntervalKind kind = IntervalKind::kStudent;
   double standard_error = 0;  // Infinite if not known.
-  // As in JudgedInterval, of the gain that is asked for.
+  // JudgedInterval.missing_mass of the gain.
   double missing_mass = 0;
 };
 GainBound LowerBoundOfGain(const EstimateStyle& style,

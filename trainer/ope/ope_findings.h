@@ -19,8 +19,8 @@ model::v1::Finding LearnedFromLog(const JudgedPolicy& policy, uint64_t before,
 // A lower bound of the policy is above its upper bound.
 model::v1::Finding BoundsContradict(const JudgedPolicy& policy);
 
-// So much of the policy's probability is on actions that the log takes too
-// rarely, or never.
+// Returns the finding that the share `missing_mass` of the policy is on actions
+// that the log takes too rarely, or never.
 model::v1::Finding HardlyJudged(double missing_mass);
 
 // The estimator that was asked for needs what is not there.

@@ -47,8 +47,8 @@ class OpeLog {
   // Gives each usable decision to `take`, in the order of writing, and counts
   // the others in `counts`. What is written after the first pass is not read.
   // Aborted if all must be read again, which happens only in the first pass
-  // (Thinning). Otherwise errors as ScanTuples(), CheckRewards(). Every
-  // decision of the log is given to `note` before, whether it is usable or not.
+  // (Thinning). Otherwise errors as ScanTuples(), CheckRewards(). Calls
+  // `note` before `take`, for every decision of the log, usable or not.
   absl::Status Scan(
       const Take& take, TupleCounts* counts,
       const Note& note = [](const log::v1::Decision&) {});

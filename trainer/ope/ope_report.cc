@@ -279,9 +279,9 @@ class Reporter {
     return task_.options.improvement() * std::abs(report_.logged().value());
   }
 
-  // Returns how many decisions an improvement takes, by the kind of interval
-  // that this log's answer has; at least as many as the distance of its lower
-  // end asks for.
+  // Returns the number of decisions that it takes to detect an improvement,
+  // with the kind of interval that the answer of this log has. It is at least
+  // the number that the distance of the lower end requires.
   uint64_t DecisionsFor(double improvement, const GainBound& bound,
                         const OpeEstimate& answer) const {
     const double distance = answer.gain().value() - answer.gain().lower();

@@ -119,7 +119,7 @@ void AppendAnswers(const OpeReport& report, std::string* text) {
   absl::StrAppend(text, "\n", FormatTable(rows));
 }
 
-// Says which rows have no interval, and why.
+// Lists the rows without an interval, by reason.
 void AppendWithoutInterval(
     const google::protobuf::RepeatedPtrField<OpeEstimate>& rows,
     std::string* text) {

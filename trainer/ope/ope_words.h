@@ -8,8 +8,8 @@
 
 namespace sortition {
 
-// Returns what the intervals hold for. `units_are_decisions`: each decision
-// counts as independent.
+// Returns a sentence that names the population of the intervals.
+// `units_are_decisions`: each decision counts as independent.
 std::string QuestionText(const config::v1::OpeOptions& options,
                          bool units_named, bool units_are_decisions);
 

@@ -160,8 +160,7 @@ void Slices::Add(const LoggedDecision& logged, const JudgedRow& row) {
   if (!propensities_.empty()) {
     const auto edge =
         std::upper_bound(edges_.begin(), edges_.end(), logged.log_propensity);
-    // The range selects actions: what the log could choose besides is of no
-    // concern.
+    // The range selects actions, so that missing mass does not apply.
     selected_.assign(row.policies.begin(), row.policies.end());
     for (JudgedDecision& judged : selected_) judged.missing.reset();
     JudgedRow selected = row;

@@ -21,7 +21,7 @@ bool Has(const OpeEstimate& estimate, Quantity quantity) {
 
 namespace {
 
-// Returns the number of an estimate without an interval; nothing if it has one.
+// Returns the number of an estimate without an interval; nullopt if it has one.
 std::optional<double> Alone(const OpeEstimate& estimate, Quantity quantity) {
   if (quantity == Quantity::kValue) {
     if (!estimate.has_value_alone()) return std::nullopt;

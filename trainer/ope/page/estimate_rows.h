@@ -15,10 +15,12 @@ enum class Quantity { kValue, kGain };
 
 // Returns whether the report has the number and it is no NaN.
 bool Has(const config::v1::OpeEstimate& estimate, Quantity quantity);
-// Returns the number with its interval, "0.12, no interval", or nothing.
+// Returns the number with its interval, such as "0.12, no interval"; an empty
+// text if the estimate has no such number.
 std::string EstimateText(const config::v1::OpeEstimate& estimate,
                          Quantity quantity, int decimals);
-// Returns what the estimate assumes, and why it has no interval.
+// Returns the assumptions of the estimate, and the reason if it has no
+// interval.
 std::string AssumptionsOf(const config::v1::OpeEstimate& estimate);
 const model::v1::Estimate& NumberOf(const config::v1::OpeEstimate& estimate,
                                     Quantity quantity);

@@ -11,15 +11,15 @@
 // have one arm together, so they are no independent draws, which the question
 // about "these very units" takes them for.
 //
-// q_a is the law of the arm of a decision only if how many decisions there are
-// does not depend on the arm. It holds where each decision draws its own arm. A
-// unit keeps its arm, and how often it returns may depend on what it met there:
-// with n_a decisions per unit of arm a, the share of decisions is q_a n_a / Σ_b
-// q_b n_b, and the mean of weights against the nominal mixture is not 1. Counts
-// cannot show that this is negligible: the noise of decisions per unit, σ / √n
-// for n units, is as large as that of the estimate itself. So `auto` weighs
-// decisions that name their unit apart, which is exact given the contexts that
-// each arm has met.
+// q_a is the probability that a decision has arm a only if the number of
+// decisions does not depend on the arm. This holds if each decision draws its
+// own arm. But a unit keeps its arm, and may return more often with one arm
+// than with another: with n_a decisions per unit of arm a, the share of
+// decisions is q_a n_a / Σ_b q_b n_b, and the mean weight against the nominal
+// mixture is not 1. Counts cannot show that this bias is negligible, because
+// the noise of decisions per unit, σ / √n for n units, is as large as that of
+// the estimate. So `auto` weighs decisions that name their unit apart, which is
+// exact for the contexts that each arm met.
 #include <cstdint>
 #include <string>
 
@@ -61,7 +61,7 @@ class ArmPropensities {
       : is_balanced_(is_balanced), is_balanced_by_unit_(is_balanced_by_unit) {}
 
   bool is_balanced_;
-  bool is_balanced_by_unit_;  // Also where decisions name their units.
+  bool is_balanced_by_unit_;  // Even if decisions name their units.
   std::string bytes_;
   absl::flat_hash_set<std::string> without_mixture_;  // Splits.
 };

@@ -24,7 +24,7 @@ class LoggingPolicies {
   static constexpr size_t kMostLoaded = 64;
   // More versions than this are not mixed: each decision asks all of them.
   static constexpr size_t kMostMixed = PolicySums::kNumStrata;
-  // A policy agrees with a logged propensity up to this factor.
+  // Tolerance of the comparison of a policy with log propensities.
   static constexpr double kLogTolerance = 1e-6;
 
   // Loads the versions of the log from the store, if there is one. Those that

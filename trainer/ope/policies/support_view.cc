@@ -10,7 +10,7 @@
 namespace sortition {
 namespace {
 
-// Draws an order, in document indexes, as long as the one that counts. Returns
+// Draws an order, in document indexes, as long as the logged action. Returns
 // its log-probability.
 double DrawOrder(const OrderLaw& law, const LoggedDecision& decision,
                  Action* order) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a log can hardly judge of a policy, from the probabilities that the
-// policy and the one that logged give to all actions of a decision.
+// Missing mass of a policy in decisions of a log, from the probabilities of all
+// actions under the policy and under the logging policy.
 #include <optional>
 #include <vector>
 
@@ -11,32 +11,36 @@
 
 namespace sortition {
 
+// Usage: Take() for each decision, then is_refuted(), and Of() for each policy.
 // Not thread-safe.
 class SupportView {
  public:
   // `logging` must outlive this.
   explicit SupportView(LoggingPolicies& logging) : logging_(logging) {}
 
-  // Looks at a decision that `logging` has viewed, selections with the
-  // probabilities of all candidates. Errors as JudgedPolicy::View().
+  // Sets the current decision. `logging` must have viewed it, with the
+  // probabilities of all candidates if it is a selection. Errors as
+  // JudgedPolicy::View().
   absl::Status Take(const LoggedDecision& decision);
 
-  // Whether the policy that the decision is weighed by gives the action another
-  // probability than the log says. Then it is not the one that logged, although
-  // other decisions of the log may agree with it by chance.
+  // Returns true if the assumed logging policy contradicts the logged
+  // propensity of the decision. It then did not log, even if it agrees with
+  // other decisions of the log, which may be chance.
   bool is_refuted() const { return is_refuted_; }
 
-  // Returns the missing mass of the decision that was taken: exact for
-  // selections, by one order that `policy` draws for rankings. nullopt for
-  // subsets; for a policy that does not say its probabilities of other actions;
-  // and if the policy that logged is not known: the store lacks it, or the
-  // caller's baseline or interleaving had a part. `view` is that of `policy`.
+  // Returns the missing mass of `policy` in the current decision: exact for
+  // selections, estimated from one order that `policy` draws for rankings.
+  // nullopt for subsets, for a policy that does not give probabilities of other
+  // actions, and if the logging policy is not known because the store lacks it,
+  // or because the caller's baseline or interleaving had a part in the
+  // decision. `view` is that of `policy`.
   absl::StatusOr<std::optional<MissingMass>> Of(const LoggedDecision& decision,
                                                 const PolicyView& view,
                                                 JudgedPolicy* policy);
 
  private:
-  // log Σ_j q_j π_j(action) of the versions that the decision is weighed by.
+  // Returns log Σ_j q_j π_j(action) over the versions j whose mixture is the
+  // assumed logging policy.
   absl::StatusOr<double> LogLogged(const LoggedDecision& decision,
                                    bool wants_first);
 
@@ -46,9 +50,9 @@ class SupportView {
   };
 
   LoggingPolicies& logging_;
-  std::vector<Part> parts_;     // Empty: not known.
+  std::vector<Part> parts_;     // Empty: the logging policy is not known.
   std::vector<double> logged_;  // By document, then abstaining.
-  std::vector<double> target_;  // The same.
+  std::vector<double> target_;  // By document, then abstaining.
   bool is_refuted_ = false;
   PolicyView view_;
 };

@@ -42,7 +42,7 @@ class RankingJudgement {
     std::span<const std::unique_ptr<JudgedPolicy>> policies;  // Reported ones.
     LoggingPolicies& logging;
     RankRewardFit* model = nullptr;  // Null: none.
-    const UnitSizes& units;          // Of what counts as independent.
+    const UnitSizes& units;          // Sizes of the independent units.
     size_t num_ranks = 0;            // Of the longest order of the log.
   };
   // What Parts refers to must outlive it.

@@ -121,7 +121,8 @@ class Rows {
     return task;
   }
 
-  // Without an interval; nullopt if the estimator is not supported.
+  // Returns the estimate without an interval; nullopt if the estimator is not
+  // supported.
   static std::optional<RatioEstimate> EstimateAlone(
       const RankingIntervalTask& task) {
     const std::vector<Ratio> ratios = RatiosOf(task);
