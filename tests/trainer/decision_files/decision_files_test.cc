@@ -319,8 +319,8 @@ TEST(RewardFileTest, RewardsThatAreAllZeroHaveNoRange) {
   EXPECT_FALSE(rewards.is_range_known());
 }
 
-// A file that ends with its declaration is complete up to then; one that was
-// cut off has none.
+// A file that ends with its declaration is complete up to that time; a
+// truncated file has no declaration.
 TEST(RewardFileTest, TheLastLineDeclaresTheEnd) {
   const OutcomePeriod open{.horizon_us = 2 * kDayUs};
   const std::string csv = "decision_id,reward\na,-1\n";
@@ -369,7 +369,7 @@ TEST(RewardFileTest, OnlyWhatTheFileCoversIsJudged) {
   for (const RewardFile* each : {&dense, &sparse}) {
     EXPECT_EQ(each->RewardOf("a", Day(5)), -1);
     EXPECT_EQ(each->RewardOf("a", Day(8)), -1);
-    // That the outcome is known already makes no difference.
+    // An outcome that is already known makes no difference.
     EXPECT_EQ(each->RewardOf("a", Day(8) + 1), std::nullopt);
     EXPECT_EQ(each->RewardOf("a", Day(5) - 1), std::nullopt);
   }
@@ -424,7 +424,7 @@ TEST_F(CoverageTest, AFileWithRowsForAllDecisionsMustHaveThem) {
   EXPECT_THAT(Check(FileOf(Every(1, 0, 989), kEver), 1000),
               IsFailedPrecondition("11 of the 1000 decisions that it covers "
                                    "have no row, at most 1 % may"));
-  // Those beyond its end need none.
+  // Decisions beyond its end need no row.
   const int day_of_500 = 3;
   EXPECT_OK(
       Check(FileOf(Every(1, 0, 500), {.through_us = Day(day_of_500)}), 1000));
@@ -432,8 +432,8 @@ TEST_F(CoverageTest, AFileWithRowsForAllDecisionsMustHaveThem) {
               IsFailedPrecondition("none of the 1000 decisions"));
 }
 
-// Complaints of one decision in ten, of the first 15 % of a log whose end the
-// file claims to have.
+// Complaints about one decision in ten, only from the first 15 % of a log,
+// although the file claims to reach to its end.
 TEST_F(CoverageTest, AGapOfASparseFileIsFound) {
   OutcomePeriod period = kEver;
   period.is_sparse = true;
@@ -447,9 +447,9 @@ TEST_F(CoverageTest, AGapOfASparseFileIsFound) {
               IsFailedPrecondition("outcomes seem to be missing"));
   EXPECT_THAT(Check(FileOf(Every(10, 500, 1000), period), 1000),
               IsFailedPrecondition("outcomes seem to be missing"));
-  // Two complaints may both be early, and a burst of them is one.
+  // Two complaints may both be early by chance, and a burst counts as one.
   EXPECT_OK(Check(FileOf({3, 40}, period), 1000));
-  // The file may leave out what it does not cover.
+  // Decisions that the file does not cover need no row.
   period.through_us = Day(1);
   EXPECT_OK(Check(FileOf(Every(10, 0, 150), period), 1000));
 }

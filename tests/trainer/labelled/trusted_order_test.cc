@@ -182,7 +182,7 @@ TEST_F(TrustedOrderTest, ReportsWhatWasTrustedAndHowFarItPulled) {
 }
 
 // Files often list relevant candidates first, so that the order of the lines
-// would tell the labels. A feature of two values, in a file that is sorted by
+// would reveal the labels. A feature of two values, in a file that is sorted by
 // label, leaves half of the pairs tied.
 TEST_F(TrustedOrderTest, TiesAreInRandomOrder) {
   constexpr int kQueries = 200;

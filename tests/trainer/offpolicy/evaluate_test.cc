@@ -252,8 +252,8 @@ TEST_F(GuardrailsTest, WhatFallsStopsAVersionThatIsBetter) {
   EXPECT_TRUE(allowed.gate_passed()) << FormatReport(allowed);
 }
 
-// Complaints of the first 15 % of the log only: a file that ends there must not
-// say that the others had none.
+// The file has only complaints about the first 15 % of the log. The other
+// decisions must not count as free of complaints.
 TEST_F(GuardrailsTest, OutcomesThatHaveNotArrivedAreNotGoodOnes) {
   PrepareComplaints(0, true);
   options_.add_guardrails("complaints:0.05");
@@ -266,13 +266,13 @@ TEST_F(GuardrailsTest, OutcomesThatHaveNotArrivedAreNotGoodOnes) {
   SetTerms("@sparse");
   EXPECT_THAT(Train(options_),
               IsInvalidArgument("must be with the longest time between"));
-  // It declares so falsely.
+  // The declaration is false.
   SetTerms("@horizon=1d@sparse@through=2023-01-01");
   EXPECT_THAT(Train(options_),
               IsFailedPrecondition("complaints.jsonl: no decision between"));
   SetTerms("@horizon=1d@through=2023-01-01");
   EXPECT_THAT(Train(options_), IsFailedPrecondition("have no row"));
-  // It ends after 900 hours, and what is a day younger is judged.
+  // The file ends after 900 hours; decisions at least a day before are judged.
   SetTerms("@horizon=1d@sparse@through=1970-02-07T12:00:00Z");
   ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
   const auto& guardrail = report.evaluation().guardrails(0);

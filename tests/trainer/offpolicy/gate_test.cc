@@ -207,7 +207,7 @@ TEST_F(GateTest, ValidationIsAskedBeforeTheTestPart) {
   EXPECT_TRUE(forced.evaluation().has_improvement());
 }
 
-// Without its probabilities nothing says that what serves is not better.
+// Without its probabilities, the version that serves may be better.
 TEST_F(GateTest, AVersionThatCannotBeComparedIsNotReplaced) {
   SyntheticLog log{.action_kind = ActionKind::kRank, .version = 0};
   WriteSegment(dir_.Sub("tuples"), 0, MakeTuples(log, 3000));

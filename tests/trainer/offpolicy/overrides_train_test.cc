@@ -104,8 +104,8 @@ TEST_F(OverridesTrainTest, AnUnchangedPolicyEarnsTheSame) {
   EXPECT_GT(less.upper, 0);
 }
 
-// Complaints about what the rule showed are the log's no more than those of a
-// policy that decides the same.
+// Complaints about actions that the rule showed count neither for the log nor
+// for a policy that makes the same decisions.
 TEST_F(OverridesTrainTest, AsShownAnUnchangedPolicyKeepsItsGuardrails) {
   PrepareOverridden(2000, 0.3);
   std::string rows = "decision_id,reward\n";

@@ -248,8 +248,8 @@ TEST_F(MoreRewardsTest, AFileOfOtherDecisionsIsAnError) {
       IsFailedPrecondition("complaints.csv: 0 of its 1 decisions are in"));
 }
 
-// Complaints of the last three days, and of what is older than the file, are
-// not known: they are left out of the guardrail, and of nothing else.
+// Outcomes of the last three days, and of decisions older than the file, are
+// not known. These decisions are left out of the guardrail only.
 TEST_F(MoreRewardsTest, UnknownOutcomesAreNotJudged) {
   constexpr int kDecisions = 400;
   constexpr int64_t kHourUs = int64_t{3'600'000'000};
@@ -257,7 +257,7 @@ TEST_F(MoreRewardsTest, UnknownOutcomesAreNotJudged) {
   std::string rows = "decision_id,reward\n";
   for (int i = 0; i < kDecisions; ++i) {
     tuples[i].mutable_decision()->set_time_us(i * kHourUs);
-    // What comes of later decisions is known only where it is bad.
+    // Of later decisions, only some bad outcomes are known.
     if (i < 300 ? i % 5 == 0 : i % 5 == 1) {
       absl::StrAppend(&rows, "d", i, ",-1\n");
     }

@@ -105,7 +105,7 @@ TEST_F(OpeFixture, RowsWithABiasHaveNoInterval) {
   const std::string text = FormatOpeReport(report);
   EXPECT_THAT(text, HasSubstr("No interval of clipped"));
   EXPECT_THAT(OpePage(report), HasSubstr("no interval"));
-  // Asked for, it is the answer, with an interval of the value.
+  // If --estimator names it, it is the answer, with an interval of the value.
   options_.set_estimator("clipped");
   options_.set_interval("student");
   const OpePolicy asked = PolicyOf(Judge(), "mine");
@@ -117,8 +117,8 @@ TEST_F(OpeFixture, RowsWithABiasHaveNoInterval) {
   }
 }
 
-// A log that is uniform by all of its propensities says what else it could have
-// done; one that agrees with the uniform policy by chance says nothing.
+// If all propensities of a log are uniform, the probabilities of other actions
+// are known. Not so if only some propensities agree with the uniform policy.
 TEST_F(OpeFixture, ALogThatAgreesByChanceSaysNothingOfOtherActions) {
   const auto probabilities = Write("one.csv", ProbabilityRows(400, "1,0"));
   for (const bool is_uniform : {true, false}) {

@@ -15,7 +15,7 @@ auto IsDataLoss(const Texts&... texts) {
   return StatusContains(absl::StatusCode::kDataLoss, texts...);
 }
 
-// What a step judged stays, whatever becomes of the tuples.
+// Judged rounds stay in the ledger when their tuples are removed.
 class RolloutLedgerTest : public RolloutFixture {
  protected:
   RolloutLedgerTest() { EXPECT_OK(Start()); }
@@ -109,7 +109,7 @@ TEST_F(RolloutLedgerTest, AUnitThatComesBackIsNotJudgedAgain) {
   EXPECT_EQ(Step().step().decisions(), 60u);
 }
 
-// The 400 repetitions of one decision id came to one arm, by one draw.
+// The 400 repetitions of one decision id are one draw into one arm.
 TEST_F(RolloutLedgerTest, AFixedDecisionIdWithoutUnitIsOneUnit) {
   std::vector<log::v1::BanditTuple> tuples = MakeUnits(400, {});
   for (size_t i = 0; i < tuples.size(); ++i) {
@@ -124,8 +124,8 @@ TEST_F(RolloutLedgerTest, AFixedDecisionIdWithoutUnitIsOneUnit) {
   EXPECT_EQ(report.step().stable().units(), 1u);
 }
 
-// Of the units whose first decision is censored, those that the canary decided
-// for do not come back.
+// The first decision of each unit is censored, and units of the canary do not
+// return.
 TEST_F(RolloutLedgerTest, CensoredUnitsAreVoidWhetherTheyComeBackOrNot) {
   std::vector<log::v1::BanditTuple> tuples = MakeUnits(100, {});
   const size_t first = tuples.size();
@@ -168,7 +168,7 @@ TEST_F(RolloutLedgerTest, AnOpenUnitWhoseTuplesAreRemovedIsVoid) {
                         "before their window ended"));
 }
 
-// Which units the removed tuples had, is not known.
+// The units of the removed tuples are not known.
 TEST_F(RolloutLedgerTest, SaysWhenTuplesWereRemovedBeforeAStep) {
   WriteNewSegment(MakeNewUnits(50));
   const RolloutReport report = Step();
@@ -188,7 +188,8 @@ TEST_F(RolloutLedgerTest, RetentionThatFollowsTheStepsLosesNothing) {
   WriteNewSegment(MakeNewUnits(50));
   EXPECT_EQ(Step().ledger().rounds(), 60u);
   RemoveTuples();
-  // Its segment was created after the last step: one between may be missing.
+  // Its segment was created after the last step, so an earlier one may be
+  // missing.
   WriteNewSegment(MakeNewUnits(50));
   EXPECT_EQ(Step().ledger().unknown_decisions(), 50u);
 }

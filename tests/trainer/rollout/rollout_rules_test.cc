@@ -210,8 +210,8 @@ TEST_F(RolloutRulesTest, MarginsOfLargeRewardsAreOfTheReward) {
   EXPECT_GT(evidence.Next(0).bets().MostLogEvidence(), std::log(100));
 }
 
-// In expectation the evidence of a loss that is just the margin is 1, whatever
-// the range of the rewards is.
+// If the loss equals the margin, the expected evidence is 1, whatever the range
+// of the rewards.
 TEST_F(RolloutRulesTest, ALossOfTheMarginIsFair) {
   struct Range {
     double min;
@@ -316,7 +316,7 @@ struct Ends {
   int all = 0;
 };
 
-// Rollouts of which the tuples have all that can be wrong with them.
+// Rollouts whose tuples have all defects at once.
 
 SimulatedRollout RunOne(RolloutWorld world, uint64_t run) {
   world.mean_reward = 0.6;

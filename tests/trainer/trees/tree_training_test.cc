@@ -187,9 +187,9 @@ std::vector<float> RelevancesOf(std::span<const LabelledItems> queries,
   return all;
 }
 
-// Scores that order every training query far apart leave no gradient, so the
-// start must belong to the rows that it is given for. Validation scores that
-// are perfect leave nothing to gain.
+// Starting scores that separate every training query widely leave no gradient,
+// which shows that they are assigned to the right rows. With perfect validation
+// scores no tree can improve.
 TEST(TreeTrainingTest, AddsToTheScoresThatItStartsFrom) {
   const TreeQueries train({.num_queries = 20}, 10);
   const TreeQueries validation({.num_queries = 10}, 11);

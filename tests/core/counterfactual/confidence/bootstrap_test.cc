@@ -259,7 +259,7 @@ TEST(EmpiricalLikelihoodTest, OfTermsOfTwoValuesItIsChernoffs) {
   }
 }
 
-// All terms are 1, and 0 is possible: θ^n is the likelihood of 100 of 100.
+// All terms are 1, and 0 is possible: the likelihood of 100 of 100 is θ^100.
 TEST(EmpiricalLikelihoodTest, WhatWasNotSeenIsPossible) {
   const RatioColumn column = Binary(100, 100);
   EXPECT_NEAR(LikelihoodLowerBound({.column = column}, 2.5), std::exp(-0.025),

@@ -344,8 +344,8 @@ TEST(IntervalsTest, AKnownLimitOfWeightsNarrowsBets) {
   }
 }
 
-// An action that is tried once in a thousand times allows of weights that bets
-// cannot win with: they change nothing.
+// An action with propensity 0.001 allows weights so large that bets cannot use
+// them: the interval stays the same.
 TEST(IntervalsTest, AnEnormousLimitOfWeightsIsNone) {
   constexpr double kHardly[kActions] = {0.001, 0.333, 0.333, 0.333};
   constexpr double kAlways[kActions] = {1, 0, 0, 0};
@@ -478,8 +478,8 @@ TEST(BestIntervalTest, WhatWasNeverLoggedMayEarnAnything) {
 }
 
 // The log tosses a coin between two actions, and the policy takes a third in
-// three of ten decisions. What that earns is anything, and the interval reaches
-// from 0 to 1 for it, whatever the estimator.
+// three of ten decisions. The reward of that action is unknown, so the interval
+// covers 0 to 1 for it, whatever the estimator.
 TEST(BestIntervalTest, MissingMassIsChargedWithTheWorstReward) {
   constexpr double kLogged[3] = {0.5, 0.5, 0};
   constexpr double kWanted[3] = {0.35, 0.35, 0.3};

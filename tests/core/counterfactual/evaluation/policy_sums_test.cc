@@ -259,8 +259,8 @@ TEST(GroupSumsTest, ControlFactorIsTheBest) {
   }
 }
 
-// Of a target of (0.5, 0.5, 0) and a log of (0.1, 0, 0.9), what is beyond M
-// times the log.
+// Missing mass of the target policy (0.5, 0.5, 0) for the logging policy
+// (0.1, 0, 0.9).
 TEST(MissingMassTest, IsWhatCutWeightsLeaveOut) {
   constexpr double kWanted[3] = {0.5, 0.5, 0};
   constexpr double kLogged[3] = {0.1, 0, 0.9};
@@ -287,8 +287,8 @@ TEST(MissingMassTest, IsWhatCutWeightsLeaveOut) {
   }
 }
 
-// Weights of 0.3 each, as of orders: they differ by rounding alone, which is no
-// variance to divide by.
+// Weights of 0.3 that differ only by rounding errors have no variance by which
+// a control variate could be divided.
 TEST(GroupSumsTest, ControlsThatVaryByRoundingAreConstant) {
   RandomSequence random(SeedKey(5));
   PolicySums sums(1, 256);

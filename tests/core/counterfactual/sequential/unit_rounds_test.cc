@@ -87,8 +87,8 @@ TEST(UnitRoundsTest, ARoundClosesWhenItsWindowEnds) {
   EXPECT_EQ(rounds.num_open(0), 0u);
 }
 
-// A monitoring probe sends the same decision id over and over. Arm and draw are
-// functions of that id, so its repetitions say nothing new.
+// A monitoring probe repeats one decision id. Arm and draw are functions of
+// that id, so its repetitions are no new evidence.
 TEST(UnitRoundsTest, ARepeatedDecisionIdIsOneUnit) {
   std::vector<Visit> visits;
   for (int i = 0; i < 50; ++i) {
@@ -127,8 +127,8 @@ TEST(UnitRoundsTest, ACensoredFirstDecisionMakesARoundVoid) {
   EXPECT_DOUBLE_EQ(rounds[1].outcome.mean, 0.5);
 }
 
-// Units whose first decision is censored, and of which only those of one arm
-// come back: every unit registers all the same, and none of them is judged.
+// The first decision of every unit is censored, and only units of one arm
+// return: every unit registers anyway, and none of them is judged.
 TEST(UnitRoundsTest, WhetherAUnitComesBackDecidesNothing) {
   std::vector<Visit> visits;
   for (uint64_t unit = 0; unit < 100; ++unit) {
@@ -205,7 +205,8 @@ TEST(UnitRoundsTest, OutcomesCloseOnTheirOwn) {
   EXPECT_DOUBLE_EQ(second[0].mean, -1);
 }
 
-// A ledger that is replayed goes on exactly where it was left.
+// A replayed ledger continues with the same rounds as one that was kept in
+// memory.
 TEST(UnitRoundsTest, WhatWasClosedStaysWhenTheLedgerIsReplayed) {
   std::vector<Visit> visits;
   for (int i = 0; i < 200; ++i) {
@@ -272,8 +273,8 @@ TEST(UnitRoundsTest, EachRoundIsFairGivenThoseBefore) {
   for (int r = 0; r < 3; ++r) EXPECT_NEAR(sums[r] / counts[r], 0, 1e-9) << r;
 }
 
-// Tuples of the first stage were removed unread. Of each unit it is unknown
-// whether it came before, which may depend on its arm.
+// Tuples of the first stage were removed before they were read. It is unknown
+// which units they had, and this may depend on the arm.
 TEST(UnitRoundsTest, AfterAGapUnitsRegisterOnlyWhenTheShareGrows) {
   constexpr int kPlaces = 1000;
   double sum = 0;

@@ -311,8 +311,8 @@ TEST_F(GridTest, TheParentDoesNotBlockWhatIsEstimatedToBeBetter) {
   ASSERT_OK_AND_ASSIGN(const GridOutcome outcome, TrainGrid(task));
   EXPECT_FALSE(outcome.keeps_parent);
   EXPECT_GT(outcome.parameters[0], 0.3);
-  // The parent does what the log did, and has 0. A bound that holds surely is
-  // below 0 at the chosen point.
+  // The parent equals the logging policy, and has criterion 0. The rigorous
+  // lower bound is below 0 at the chosen point.
   for (const auto& point : outcome.points) {
     if (!point.chosen()) continue;
     EXPECT_GT(point.validation_lower(), 0);
@@ -320,8 +320,8 @@ TEST_F(GridTest, TheParentDoesNotBlockWhatIsEstimatedToBeBetter) {
   }
 }
 
-// A log of a policy that mostly takes one of six candidates, of which some
-// other is often better; the expected rewards are known.
+// A log of a policy that mostly takes one of six candidates, while another one
+// is often better. The expected rewards are known.
 class SharpLog {
  public:
   explicit SharpLog(uint64_t seed) : random_(SeedKey(seed)) {
@@ -398,8 +398,8 @@ class SharpLog {
   Eigen::VectorXd logging_ = Eigen::VectorXd(kSharpFeatures);
 };
 
-// Bounds that hold surely rank a policy the higher, the less it does: they
-// chose one within 5 % of the best in half of such logs.
+// Rigorous lower bounds prefer policies close to the logging policy: they chose
+// a policy within 5 % of the best in half of such logs.
 TEST(SharpLogTest, TheChosenPointIsNearlyTheBestOfTheGrid) {
   constexpr int kLogs = 10;
   int near_best = 0;
@@ -456,7 +456,7 @@ TEST(SelfNormalisedGainTest, IsTheDifferenceOfWeightedMeans) {
   EXPECT_LT(counted.standard_error, gain.standard_error);
 }
 
-// What a policy does where nothing was logged counts as the smallest reward.
+// The share of a policy without support counts as the smallest reward.
 TEST(SelfNormalisedGainTest, ActionsThatWereNeverLoggedEarnNothing) {
   const std::vector<double> rewards(400, 1);
   const std::vector<double> half(400, std::log(0.5));

@@ -423,8 +423,9 @@ TEST(SafeExposureObjectiveTest, MomentBoundsTheVarianceOfAnEstimate) {
   EXPECT_LT(square - mean * mean, v);
 }
 
-// Clicks without an interest are more than looks: the variance exceeds C v, and
-// C' v bounds it. Candidates that are rarely where users look are chosen.
+// With clicks without interest, clicks are more likely than looks: the variance
+// exceeds C v, and C' v bounds it. The candidates are rarely at ranks where
+// users look.
 TEST(SafeExposureObjectiveTest, ClicksWithoutAnInterestAreWithinTheBound) {
   RandomSequence random(SeedKey(4));
   const LinearFamily family = RankFamily(3, 0.1);
