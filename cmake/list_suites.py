@@ -10,8 +10,8 @@ import os
 import subprocess
 import tempfile
 
-# Seconds after which a suite counts as hanging: the slowest needs 60 s with sanitizers. Far less
-# than the time that CI has, so that a test that hangs is named.
+# Seconds after which a suite counts as hanging; the slowest suite takes 60 s with sanitizers. Far
+# below the time limit of CI, so that CI reports the name of a hanging test.
 TIMEOUT = 600
 
 

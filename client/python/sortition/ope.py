@@ -57,13 +57,13 @@ def estimate(
 
 
 def value_of(entry: ope_report_pb2.OpeEstimate) -> float:
-    """Returns the value of a row, whether or not it has an interval."""
-    # Reports in JSON have all numbers, also value_alone = 0 of rows with an interval.
+    """Returns the value of a row, with or without an interval."""
+    # JSON reports print all numbers, including value_alone = 0 for rows with an interval.
     return entry.value_alone if entry.no_interval else entry.value.value
 
 
 def gain_of(entry: ope_report_pb2.OpeEstimate) -> float:
-    """Returns the gain of a row, whether or not it has an interval; NaN: it has none."""
+    """Returns the gain of a row, with or without an interval; NaN if the row has no gain."""
     if entry.no_interval:
         return entry.gain_alone
     return entry.gain.value if entry.HasField("gain") else float("nan")
@@ -72,7 +72,7 @@ def gain_of(entry: ope_report_pb2.OpeEstimate) -> float:
 def estimates_to_frame(report: ope_report_pb2.OpeReport) -> Any:
     """Returns a DataFrame with a row for each policy and estimator.
 
-    lower and upper are NaN for estimators whose bias no interval reckons with.
+    lower and upper are NaN for biased estimators, which have no interval.
     """
     import pandas
 
