@@ -15,7 +15,13 @@ Path = Union[str, pathlib.Path]
 
 def read_ope(path: Path) -> ope_report_pb2.OpeReport:
     """Returns a report of `ope`. ValueError if the file is none."""
-    return _read(path, ope_report_pb2.OpeReport(), "policies")
+    report = _read(path, ope_report_pb2.OpeReport(), "policies")
+    for policy in report.policies:
+        if policy.name == report.against:
+            # Others are compared with it. Reports in JSON have all numbers, also those of no gain.
+            for entry in [*policy.estimates, *policy.rankings.estimates]:
+                entry.ClearField("gain_alone")
+    return report
 
 
 def read_train(path: Path) -> train_report_pb2.TrainReport:
@@ -65,7 +71,7 @@ def value_of(entry: ope_report_pb2.OpeEstimate) -> float:
 def gain_of(entry: ope_report_pb2.OpeEstimate) -> float:
     """Returns the gain of a row, with or without an interval; NaN if the row has no gain."""
     if entry.no_interval:
-        return entry.gain_alone
+        return entry.gain_alone if entry.HasField("gain_alone") else float("nan")
     return entry.gain.value if entry.HasField("gain") else float("nan")
 
 
