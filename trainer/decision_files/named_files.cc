@@ -44,32 +44,35 @@ absl::Status CheckNew(absl::string_view option, absl::string_view entry,
   return absl::OkStatus();
 }
 
-// Splits "PATH@TERM@TERM" into path and terms. The path may contain '@'.
+bool IsTerm(absl::string_view text) {
+  return text == "sparse" || absl::StartsWith(text, "from=") ||
+         absl::StartsWith(text, "through=") ||
+         absl::StartsWith(text, "horizon=");
+}
+
+// Splits "PATH@TERM@TERM" before the first term, and at each '@' after it. A
+// path may have an '@'.
 std::vector<absl::string_view> SplitTerms(absl::string_view text) {
-  std::vector<absl::string_view> terms;
-  for (size_t at = text.rfind('@'); at != absl::string_view::npos;
-       at = text.rfind('@')) {
-    const absl::string_view term = text.substr(at + 1);
-    const bool is_term = term == "sparse" || absl::StartsWith(term, "from=") ||
-                         absl::StartsWith(term, "through=") ||
-                         absl::StartsWith(term, "horizon=");
-    if (!is_term) break;
-    terms.push_back(term);
-    text.remove_suffix(term.size() + 1);
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, '@');
+  const auto first = std::find_if(parts.begin() + 1, parts.end(), IsTerm);
+  std::vector<absl::string_view> terms = {text};
+  for (auto part = first; part != parts.end(); ++part) {
+    terms[0].remove_suffix(part->size() + 1);
+    terms.push_back(*part);
   }
-  terms.push_back(text);
-  std::reverse(terms.begin(), terms.end());
   return terms;
 }
 
 absl::Status ReadTerm(absl::string_view term, OutcomePeriod* period) {
+  if (!IsTerm(term)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'@", term, "' is unknown, must be ", kPeriodTerms));
+  }
   if (term == "sparse") {
     period->is_sparse = true;
   } else if (absl::ConsumePrefix(&term, "horizon=")) {
-    // ParseAge() rejects 0, but outcomes that are known at once have horizon 0.
-    if (term != "0s") {
-      ASSIGN_OR_RETURN(period->horizon_us, ParseAge("horizon", term));
-    }
+    // Outcomes that are known at once have the horizon 0.
+    ASSIGN_OR_RETURN(period->horizon_us, ParseAgeOrZero("horizon", term));
   } else if (absl::ConsumePrefix(&term, "from=")) {
     ASSIGN_OR_RETURN(period->from_us, ParseInstant("from", term));
   } else if (absl::ConsumePrefix(&term, "through=")) {

@@ -1,7 +1,9 @@
 #include "trainer/decision_files/reward_file.h"
 
 #include <algorithm>
+#include <memory>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -11,13 +13,28 @@
 #include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
+namespace {
+
+// A misspelt term of an option is part of the path.
+absl::StatusOr<std::unique_ptr<DecisionRows>> OpenRows(
+    const std::string& path) {
+  auto rows = DecisionRows::Open(path);
+  if (!absl::IsNotFound(rows.status()) || !absl::StrContains(path, '@')) {
+    return rows;
+  }
+  return absl::NotFoundError(absl::StrCat(
+      rows.status().message(), "; the path has an '@': terms after it must be ",
+      kPeriodTerms));
+}
+
+}  // namespace
 
 absl::StatusOr<RewardFile> RewardFile::Read(
     const std::string& path, const OutcomePeriod& period,
     const std::optional<RewardBounds>& bounds) {
   const RewardBounds permitted =
       bounds.value_or(RewardBounds{-kMostReward, kMostReward});
-  ASSIGN_OR_RETURN(const auto rows, DecisionRows::Open(path));
+  ASSIGN_OR_RETURN(const auto rows, OpenRows(path));
   RewardFile file;
   file.path_ = path;
   file.period_ = period;

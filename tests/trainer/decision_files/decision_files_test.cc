@@ -52,6 +52,10 @@ TEST(NamedFilesTest, TermsSayWhichOutcomesTheFileHas) {
   EXPECT_THAT(
       ParseNamedFiles("rewards", Entries({"a=a.csv@sparse"})),
       IsInvalidArgument("rewards has 'a=a.csv@sparse', must be with the "
+  ASSERT_OK_AND_ASSIGN(
+      const auto at_once,
+      ParseNamedFiles("rewards", Entries({"a=a.csv@horizon=0d"})));
+  EXPECT_EQ(at_once[0].period.horizon_us, 0);
                         "longest time between a decision and its "
                         "outcome, as a=a.csv@horizon=7d"));
   EXPECT_THAT(
@@ -62,9 +66,30 @@ TEST(NamedFilesTest, TermsSayWhichOutcomesTheFileHas) {
   EXPECT_THAT(
       ParseNamedFiles("rewards", Entries({"a=a.csv@horizon=1d@through=7d"})),
       IsInvalidArgument("through is '7d', must be RFC 3339"));
+  EXPECT_THAT(ParseNamedFiles("rewards", Entries({"a=a.csv@horizon=40000d"})),
+              IsInvalidArgument("such as 14d, in [0s, 36500d]"));
 }
 
 TEST(NamedFilesTest, RefusesEntriesWithoutNameOrFile) {
+  // The horizon would reach back beyond the smallest number of microseconds.
+  EXPECT_THAT(
+      ParseNamedFiles("rewards",
+                      Entries({"a=a.csv@horizon=1d@through=-290000-01-01"})),
+      IsInvalidArgument("of the years 1970 to 9999"));
+}
+
+TEST(NamedFilesTest, AMisspeltTermIsNamed) {
+  for (const std::string entry : {"a=a.csv@horizon=7d@spars",
+                                  "a=a.csv@horizon=7d@spars@from=2023-11-02"}) {
+    EXPECT_THAT(
+        ParseNamedFiles("rewards", Entries({entry})),
+        IsInvalidArgument("rewards has '" + entry +
+                          "': '@spars' is unknown, must be @horizon=AGE, "
+                          "@from=TIME, @through=TIME or @sparse"));
+  }
+  // In front of all others it may be part of the path.
+  EXPECT_THAT(RewardFile::Read("/nowhere/a.csv@spars", kEver),
+              IsNotFound("the path has an '@': terms after it must be @hori"));
   for (const std::string entry : {"clicks.csv", "=a.csv", "a=", "a b=c", ""}) {
     EXPECT_THAT(
         ParseNamedFiles("rewards", Entries({entry})),

@@ -275,6 +275,18 @@ TEST(TimeRangeTest, KnowsWhatIsWrongWithoutTheNewest) {
   }
 }
 
+// Sums with ages of a hundred years are times in microseconds, too.
+TEST(TimeRangeTest, TimesAreOfTheYears1970To9999) {
+  EXPECT_EQ(ParseInstant("from", "1970-01-01").value_or(-1), 0);
+  EXPECT_OK(ParseInstant("from", "9999-12-31T23:59:59Z"));
+  for (const char* text :
+       {"-300000-01-01", "1969-12-31", "10000-01-01", "290000-01-01"}) {
+    EXPECT_THAT(ParseInstant("from", text),
+                IsInvalidArgument("of the years 1970 to 9999"))
+        << text;
+  }
+}
+
 TEST(TimeRangeTest, NamesWhatIsWrong) {
   for (const char* since :
        {"yesterday", "2026-13-01", "23.11.2026", "-1d", "infinite-past"}) {

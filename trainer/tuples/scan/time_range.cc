@@ -44,7 +44,8 @@ std::optional<double> SecondsOf(absl::string_view text) {
   return seconds * number;
 }
 
-// Parses a time in RFC 3339 or a date; nullopt for any other text.
+// Returns a point in time; nothing if `text` is none of the years 1970 to 9999.
+// Sums of such a time and any age do not overflow.
 std::optional<int64_t> InstantOf(const std::string& text) {
   absl::Time time;
   std::string error;
@@ -52,9 +53,9 @@ std::optional<int64_t> InstantOf(const std::string& text) {
       !absl::ParseTime("%Y-%m-%d", text, absl::UTCTimeZone(), &time, &error)) {
     return std::nullopt;
   }
-  if (time == absl::InfiniteFuture() || time == absl::InfinitePast()) {
-    return std::nullopt;
-  }
+  static const absl::Time kEnd =
+      absl::FromCivil(absl::CivilYear(10000), absl::UTCTimeZone());
+  if (time < absl::UnixEpoch() || time >= kEnd) return std::nullopt;
   return absl::ToUnixMicros(time);
 }
 
@@ -71,8 +72,9 @@ absl::StatusOr<int64_t> ParseTime(absl::string_view option,
   if (const auto instant = InstantOf(std::string(text))) return *instant;
   return absl::InvalidArgumentError(absl::StrCat(
       option, " is '", text,
-      "', must be RFC 3339 (2026-11-23T05:00:00Z), a date (2026-11-23) or an "
-      "age before the newest decision (7d, 36h)"));
+      "', must be RFC 3339 (2026-11-23T05:00:00Z) or a date (2026-11-23) of "
+      "the years 1970 to 9999, or an age before the newest decision (7d, "
+      "36h)"));
 }
 
 }  // namespace
@@ -102,13 +104,26 @@ absl::StatusOr<int64_t> ParseAge(absl::string_view option,
   return static_cast<int64_t>(*seconds * 1e6);
 }
 
+absl::StatusOr<int64_t> ParseAgeOrZero(absl::string_view option,
+                                       absl::string_view text) {
+  const std::optional<double> seconds = SecondsOf(text);
+  if (!seconds || !(*seconds <= kMostDays * 86400)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, " is '", text,
+                     "', must be a number of s, m, h, d or w, such as 14d, in "
+                     "[0s, ",
+                     kMostDays, "d]"));
+  }
+  return static_cast<int64_t>(*seconds * 1e6);
+}
+
 absl::StatusOr<int64_t> ParseInstant(absl::string_view option,
                                      absl::string_view text) {
   if (const auto instant = InstantOf(std::string(text))) return *instant;
   return absl::InvalidArgumentError(
       absl::StrCat(option, " is '", text,
                    "', must be RFC 3339 (2026-11-23T05:00:00Z) or a date "
-                   "(2026-11-23)"));
+                   "(2026-11-23) of the years 1970 to 9999"));
 }
 
 absl::StatusOr<TimeRange> ParseTimeRange(absl::string_view since,

@@ -51,10 +51,13 @@ bool IsAge(absl::string_view text);
 // `text` is none or not in (0, 36500 days].
 absl::StatusOr<int64_t> ParseAge(absl::string_view option,
                                  absl::string_view text);
+// The same in [0, 36500 days].
+absl::StatusOr<int64_t> ParseAgeOrZero(absl::string_view option,
+                                       absl::string_view text);
 
-// Parses a time in RFC 3339, or a date (its beginning, UTC), and returns it in
-// microseconds since the epoch. InvalidArgument, naming the option, for any
-// other text.
+// Returns a point in time in microseconds since the epoch: RFC 3339, or a date
+// (its beginning, UTC), of the years 1970 to 9999. InvalidArgument, which names
+// the option, for another text.
 absl::StatusOr<int64_t> ParseInstant(absl::string_view option,
                                      absl::string_view text);
 
