@@ -79,8 +79,8 @@ absl::StatusOr<Verdict> Judge(const OutcomeCase& outcome_case, uint64_t seed) {
   for (int i = 0; i < kDecisions; ++i) {
     const std::string id = absl::StrCat("d", i);
     coverage.NoteInLog(*file, id);
-    coverage.NoteUsed(*file, id, i * kStepUs);
-    const std::optional<double> reward = file->RewardOf(id, i * kStepUs);
+    const std::optional<double> reward =
+        coverage.NoteUsed(*file, id, i * kStepUs);
     if (!reward.has_value()) continue;
     const JudgedDecision judged = {.log_weight =
                                        std::log(kTarget[actions[i]] / 0.5)};

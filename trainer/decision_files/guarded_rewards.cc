@@ -1,7 +1,6 @@
 #include "trainer/decision_files/guarded_rewards.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -49,17 +48,9 @@ std::vector<std::optional<double>> GuardedRewards::RewardsOf(
   std::vector<std::optional<double>> rewards;
   rewards.reserve(files_.size());
   for (const RewardFile& file : files_) {
-    rewards.push_back(file.RewardOf(decision_id, time_us));
+    rewards.push_back(file.Look(decision_id, time_us).reward);
   }
   return rewards;
-}
-
-int64_t GuardedRewards::judged_until_us() const {
-  int64_t until_us = std::numeric_limits<int64_t>::max();
-  for (const RewardFile& file : files_) {
-    until_us = std::min(until_us, file.judged_until_us());
-  }
-  return until_us;
 }
 
 void GuardedRewards::NoteInLog(absl::string_view decision_id,
@@ -70,10 +61,23 @@ void GuardedRewards::NoteInLog(absl::string_view decision_id,
   }
 }
 
-void GuardedRewards::NoteUsed(absl::string_view decision_id, int64_t time_us,
-                              std::vector<OutcomeCoverage>* found) const {
+std::vector<std::optional<double>> GuardedRewards::NoteUsed(
+    absl::string_view decision_id, int64_t time_us,
+    std::vector<OutcomeCoverage>* found) const {
+  found->resize(files_.size());
+  std::vector<std::optional<double>> rewards;
+  rewards.reserve(files_.size());
+  for (size_t i = 0; i < files_.size(); ++i) {
+    rewards.push_back((*found)[i].NoteUsed(files_[i], decision_id, time_us));
+  }
+  return rewards;
+}
+
+void GuardedRewards::NoteDue(absl::string_view decision_id, int64_t time_us,
+                             std::vector<OutcomeCoverage>* found) const {
   found->resize(files_.size());
   for (size_t i = 0; i < files_.size(); ++i) {
+    if (time_us > files_[i].judged_until_us()) continue;
     (*found)[i].NoteUsed(files_[i], decision_id, time_us);
   }
 }

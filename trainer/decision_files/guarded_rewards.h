@@ -31,22 +31,25 @@ class GuardedRewards {
   // The files, in the order of limits().
   const std::vector<RewardFile>& files() const { return files_; }
   // Returns the rewards of a decision of this time, in the order of limits();
-  // nullopt for each reward by which it is not judged (RewardFile::RewardOf).
+  // nothing where one is not judged (RewardFile::Look).
   std::vector<std::optional<double>> RewardsOf(absl::string_view decision_id,
                                                int64_t time_us) const;
-  // Returns the time of the newest decision that all files can judge; the
-  // largest time if there are no files.
-  int64_t judged_until_us() const;
 
   // Counts a decision of the log, whether it is used or not. `found` is by
   // file.
   void NoteInLog(absl::string_view decision_id,
                  std::vector<OutcomeCoverage>* found) const;
-  // Counts a decision that is used.
-  void NoteUsed(absl::string_view decision_id, int64_t time_us,
-                std::vector<OutcomeCoverage>* found) const;
-  // Returns FailedPrecondition for a file that does not fit the log
-  // (OutcomeCoverage::Check). Requires counts of the whole log.
+  // Notes that a decision is used, and returns its rewards as RewardsOf().
+  std::vector<std::optional<double>> NoteUsed(
+      absl::string_view decision_id, int64_t time_us,
+      std::vector<OutcomeCoverage>* found) const;
+  // Notes that a decision is used by each file whose horizon has passed since
+  // then. Later decisions are not due in that file, so that the file need not
+  // cover any decision yet.
+  void NoteDue(absl::string_view decision_id, int64_t time_us,
+               std::vector<OutcomeCoverage>* found) const;
+  // FailedPrecondition for a file that does not fit the log
+  // (OutcomeCoverage::Check), from what was noted of the whole log.
   absl::Status CheckFound(const std::vector<OutcomeCoverage>& found) const;
 
  private:

@@ -1,10 +1,14 @@
 #include "trainer/decision_files/outcome_coverage.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
+#include "io/text/parse_number.h"
 #include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
@@ -16,24 +20,38 @@ absl::Status Unfit(const RewardFile& file, absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat(file.path(), ": ", what));
 }
 
+// Returns the smallest share of the decisions that makes a gap, if so many
+// periods have rows. Without rows no gap is known.
+double SmallestGap(uint64_t with_rows) {
+  constexpr double kMinShare = 0.05;
+  constexpr double kMaxProbability = 1e-6;
+  if (with_rows == 0) return std::numeric_limits<double>::infinity();
+  // (n + 1) (1 - x)^n = kMaxProbability
+  const auto n = static_cast<double>(with_rows);
+  return std::max(kMinShare,
+                  -std::expm1(std::log(kMaxProbability / (n + 1)) / n));
+}
+
 }  // namespace
 
 void OutcomeCoverage::NoteInLog(const RewardFile& file,
                                 absl::string_view decision_id) {
-  rows_in_log_ += file.Find(decision_id).has_value() ? 1 : 0;
+  rows_in_log_ += file.HasRow(decision_id) ? 1 : 0;
 }
 
-void OutcomeCoverage::NoteUsed(const RewardFile& file,
-                               absl::string_view decision_id, int64_t time_us) {
+std::optional<double> OutcomeCoverage::NoteUsed(const RewardFile& file,
+                                                absl::string_view decision_id,
+                                                int64_t time_us) {
   ++used_;
-  if (!file.Covers(time_us)) return;
+  const Outcome outcome = file.Look(decision_id, time_us);
+  if (!outcome.is_covered) return std::nullopt;
   ++covered_;
-  const bool has_row = file.Find(decision_id).has_value();
-  if (!file.period().is_sparse) {
-    without_row_ += has_row ? 0 : 1;
-  } else {
-    AddToPeriods(time_us, has_row);
+  if (file.is_sparse()) {
+    AddToPeriods(time_us, outcome.has_row);
+  } else if (!outcome.has_row && ++without_row_ == 1) {
+    first_without_row_ = std::string(decision_id);
   }
+  return outcome.reward;
 }
 
 void OutcomeCoverage::AddToPeriods(int64_t time_us, bool has_row) {
@@ -71,16 +89,11 @@ OutcomeCoverage::Gap OutcomeCoverage::LargestGap(uint64_t* with_rows) const {
 }
 
 absl::Status OutcomeCoverage::CheckGaps(const RewardFile& file) const {
-  constexpr double kMinShare = 0.05;
-  constexpr double kMaxProbability = 1e-6;
   uint64_t with_rows = 0;
   const Gap gap = LargestGap(&with_rows);
   const double share =
       static_cast<double>(gap.decisions) / static_cast<double>(covered_);
-  if (with_rows == 0 || share < kMinShare) return absl::OkStatus();
-  const auto n = static_cast<double>(with_rows);
-  const double log_probability = std::log(n + 1) + n * std::log1p(-share);
-  if (log_probability >= std::log(kMaxProbability)) return absl::OkStatus();
+  if (share < SmallestGap(with_rows)) return absl::OkStatus();
   return Unfit(
       file,
       absl::StrCat(
@@ -89,9 +102,39 @@ absl::Status OutcomeCoverage::CheckGaps(const RewardFile& file) const {
           " of ", covered_,
           " decisions, and rows are spread over all other times: "
           "outcomes seem to be missing. Add them, or declare with from=TIME "
-          "and "
-          "through=TIME what the file has. If nothing happened in that time, "
-          "add rows with reward 0 for some of its decisions"));
+          "and through=TIME what the file has. If nothing happened in that "
+          "time, add rows with reward 0 for some of its decisions"));
+}
+
+absl::Status OutcomeCoverage::CheckRows(const RewardFile& file) const {
+  if (without_row_ == 0) return absl::OkStatus();
+  return Unfit(
+      file,
+      absl::StrCat(without_row_, " of the ", covered_,
+                   " decisions that it covers have no row, for example '",
+                   Shown(first_without_row_),
+                   "', all must have one. Add the rows, with reward 0 where "
+                   "nothing happened; or, if the file lists only decisions "
+                   "with an outcome other than 0, declare it with @sparse; or "
+                   "declare with @from=TIME and @through=TIME what it covers"));
+}
+
+std::string OutcomeCoverage::PeriodText(const RewardFile& file) const {
+  if (!file.is_sparse()) {
+    return absl::StrCat(file.PeriodText(), ", each with a row of its own");
+  }
+  uint64_t with_rows = 0;
+  LargestGap(&with_rows);
+  const double smallest = SmallestGap(with_rows);
+  constexpr double kAlmostAll = 0.995;
+  return absl::StrCat(
+      file.PeriodText(),
+      "; without a row they have the reward 0 (sparse), and ",
+      smallest > kAlmostAll
+          ? "rows are too few for a gap to be noticed"
+          : absl::StrFormat("a gap of rows would be noticed if it had at least "
+                            "%.0f %% of the decisions",
+                            std::ceil(100 * smallest)));
 }
 
 absl::Status OutcomeCoverage::Check(const RewardFile& file) const {
@@ -107,19 +150,7 @@ absl::Status OutcomeCoverage::Check(const RewardFile& file) const {
                                     ", and none of the ", used_,
                                     " decisions that are used is one of them"));
   }
-  if (file.period().is_sparse) return CheckGaps(file);
-  constexpr double kMaxWithoutRow = 0.01;
-  if (static_cast<double>(without_row_) <=
-      kMaxWithoutRow * static_cast<double>(covered_)) {
-    return absl::OkStatus();
-  }
-  return Unfit(
-      file,
-      absl::StrCat(without_row_, " of the ", covered_,
-                   " decisions that it covers have no row, at most 1 % may: "
-                   "add the missing outcomes. If the file lists only decisions "
-                   "with an outcome other than 0, declare it, as NAME=",
-                   file.path(), "@horizon=7d@sparse"));
+  return file.is_sparse() ? CheckGaps(file) : CheckRows(file);
 }
 
 }  // namespace sortition

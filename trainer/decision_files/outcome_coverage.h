@@ -2,6 +2,8 @@
 // Checks that a reward file has the outcomes of a log.
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -17,31 +19,31 @@ class OutcomeCoverage {
  public:
   // Counts a decision of the log, whether it is used or not.
   void NoteInLog(const RewardFile& file, absl::string_view decision_id);
-  // Counts a decision that is used.
-  void NoteUsed(const RewardFile& file, absl::string_view decision_id,
-                int64_t time_us);
+  // Counts a decision that is used, and returns its reward; nothing if its
+  // outcome is unknown (RewardFile::Look).
+  std::optional<double> NoteUsed(const RewardFile& file,
+                                 absl::string_view decision_id,
+                                 int64_t time_us);
 
-  // Number of used decisions outside the period of the file, or later than
-  // RewardFile::judged_until_us().
-  uint64_t not_covered() const { return used_ - covered_; }
-  // Number of covered decisions without a row; 0 if the file is sparse.
-  uint64_t without_row() const { return without_row_; }
-  uint64_t not_judged() const { return not_covered() + without_row_; }
+  // Used decisions outside of the file's period, or younger than its horizon.
+  uint64_t not_judged() const { return used_ - covered_; }
   uint64_t used() const { return used_; }
+  // Returns which decisions are judged, in words, and for a sparse file how
+  // large a gap would have to be for Check() to find it.
+  std::string PeriodText(const RewardFile& file) const;
 
   // Returns FailedPrecondition, naming the file and the remedy,
   //  - if less than half of the rows are of decisions of the log: the file is
   //    of another log;
   //  - if it covers none of the decisions that are used;
-  //  - if it is not sparse, and more than 1 % of the covered decisions have no
-  //    row;
-  //  - if it is sparse, and has a gap: a period with a share x of at least 5 %
-  //    of the covered decisions, none of which has a row. If n rows were spread
-  //    at random over the decisions, each of the n + 1 gaps between them would
-  //    have more than the share x with probability (1 - x)^n, so that a gap of
-  //    this share would occur with probability at most (n + 1) (1 - x)^n. The
-  //    file is rejected if this is below 1e-6. Rows of one period count once,
-  //    so that a burst of complaints is no evidence.
+  //  - if it is not sparse, and a covered decision has no row. Even a few may
+  //    not be missing: these could be the complaints;
+  //  - if it is sparse, and has a gap: a period with at least 5 % of the
+  //    covered decisions, in which none has a row. Were n rows spread evenly
+  //    over the decisions, each of the n + 1 gaps between them would have more
+  //    than the share x with probability (1 - x)^n, so that any of them has it
+  //    with at most (n + 1) (1 - x)^n; this must be below 1e-6. Rows of one
+  //    period count once, so that a burst of complaints is not evidence.
   absl::Status Check(const RewardFile& file) const;
 
  private:
@@ -59,13 +61,15 @@ class OutcomeCoverage {
   void AddToPeriods(int64_t time_us, bool has_row);
   // Returns the gap with the most decisions, and counts the periods with rows.
   Gap LargestGap(uint64_t* with_rows) const;
+  absl::Status CheckRows(const RewardFile& file) const;
   absl::Status CheckGaps(const RewardFile& file) const;
 
   uint64_t rows_in_log_ = 0;
   uint64_t used_ = 0;
   uint64_t covered_ = 0;
   uint64_t without_row_ = 0;
-  // By time / width_us_. The width doubles when there are too many periods.
+  std::string first_without_row_;  // A decision id.
+  // By time / width_us_. The width doubles where there are too many periods.
   std::map<int64_t, Period> periods_;
   int64_t width_us_ = 1;
 };

@@ -65,6 +65,13 @@ absl::StatusOr<RewardFile> RewardFile::Read(
     file.min_ = std::min(file.min_, *reward);
     file.max_ = std::max(file.max_, *reward);
   }
+  if (file.is_sparse() && file.rewards_.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path,
+        ": the file has no row, must have at least one: a failed export looks "
+        "the same. If nothing has happened so far, add a row with the reward 0 "
+        "for one decision of the log"));
+  }
   RETURN_IF_ERROR(file.SetThrough(rows->through()));
   return file;
 }
@@ -86,27 +93,30 @@ absl::Status RewardFile::SetThrough(const std::string& declared) {
         "option, as NAME=",
         path_, "@through=2026-11-20T00:00:00Z"));
   }
-  constexpr absl::Duration kClocksDiffer = absl::Hours(1);
-  if (absl::FromUnixMicros(*period_.through_us) > absl::Now() + kClocksDiffer) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, ": through is ", UtcTimeText(*period_.through_us),
-                     ", must not be in the future: outcomes up to then are not "
-                     "known yet"));
+  constexpr int64_t kClocksDifferUs = 60'000'000;
+  const int64_t now_us = absl::ToUnixMicros(absl::Now());
+  if (*period_.through_us > now_us + kClocksDifferUs) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path_, ": through is ", UtcTimeText(*period_.through_us),
+        ", must not be in the future, it is ", UtcTimeText(now_us),
+        " now: outcomes up to then are not known yet. 'Z' and dates mean UTC; "
+        "a local time has its offset, as 2026-11-20T00:00:00+02:00"));
   }
+  period_.through_us = std::min(*period_.through_us, now_us);
   return absl::OkStatus();
 }
 
-std::optional<double> RewardFile::Find(absl::string_view decision_id) const {
+Outcome RewardFile::Look(absl::string_view decision_id, int64_t time_us) const {
+  const bool is_covered = time_us >= period_.from_us.value_or(time_us) &&
+                          time_us <= judged_until_us();
+  if (!is_covered) return {};
   const auto found = rewards_.find(HashBytes(decision_id));
-  if (found == rewards_.end()) return std::nullopt;
-  return found->second;
-}
-
-std::optional<double> RewardFile::RewardOf(absl::string_view decision_id,
-                                           int64_t time_us) const {
-  if (!Covers(time_us)) return std::nullopt;
-  const std::optional<double> reward = Find(decision_id);
-  return reward || !period_.is_sparse ? reward : 0;
+  if (found != rewards_.end()) {
+    return {.is_covered = true, .has_row = true, .reward = found->second};
+  }
+  Outcome outcome{.is_covered = true};
+  if (is_sparse()) outcome.reward = 0;
+  return outcome;
 }
 
 std::string RewardFile::PeriodText() const {

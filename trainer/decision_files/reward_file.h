@@ -19,6 +19,16 @@ struct RewardBounds {
   double max = 0;
 };
 
+// What a file has of a decision.
+struct Outcome {
+  // True if the outcome must have arrived (RewardFile::Look).
+  bool is_covered = false;
+  bool has_row = false;
+  // Unset if the outcome is unknown: the file does not cover the decision, or
+  // it lacks a row although it is not sparse.
+  std::optional<double> reward = {};
+};
+
 class RewardFile {
  public:
   // Rewards are in [-kMostReward, kMostReward].
@@ -31,32 +41,29 @@ class RewardFile {
   // reward outside of `bounds`, or a decision that is there twice. Without
   // bounds the range is that of the file.
   //
-  // `period`, the file, or both declare the time up to which outcomes are
-  // complete. If both do, the earlier time holds. InvalidArgument if neither
-  // does, or if that time is in the future.
+  // Either `period` or the file must declare up to when outcomes are complete:
+  // InvalidArgument if neither does, or if that time is in the future. If both
+  // declare it, the earlier time holds. InvalidArgument if a sparse file has no
+  // row: a failed export looks the same as a time without outcomes.
   static absl::StatusOr<RewardFile> Read(
       const std::string& path, const OutcomePeriod& period,
       const std::optional<RewardBounds>& bounds = std::nullopt);
 
-  // Returns the reward in the row of a decision; nullopt if it has no row.
-  std::optional<double> Find(absl::string_view decision_id) const;
-
-  // Returns true if the outcome of a decision of this time must have arrived:
-  // the decision was made from the beginning of the file's period on, and at
-  // least the horizon before its end. This depends only on the time, so that
-  // the covered decisions are an unbiased sample.
-  bool Covers(int64_t time_us) const {
-    return time_us >= period_.from_us.value_or(time_us) &&
-           time_us <= judged_until_us();
+  // Returns true if a decision has a row, at whatever time it was made.
+  bool HasRow(absl::string_view decision_id) const {
+    return rewards_.contains(HashBytes(decision_id));
   }
-  // Returns the reward of a decision of this time; 0 if it has no row in a
-  // sparse file. Returns nullopt, because the outcome is unknown, if the file
-  // does not cover the decision, or is not sparse and has no row for it.
-  std::optional<double> RewardOf(absl::string_view decision_id,
-                                 int64_t time_us) const;
+  // Returns what the file has of a decision of this time. The file covers the
+  // decision if it was made from the beginning of the file's period on, and at
+  // least the horizon before its end. This depends on nothing but the time, so
+  // that the decisions of the period are a fair sample. A covered decision
+  // without a row has the reward 0 in a sparse file. In any other file it has
+  // none, and OutcomeCoverage::Check() refuses the file.
+  Outcome Look(absl::string_view decision_id, int64_t time_us) const;
 
   const OutcomePeriod& period() const { return period_; }
-  // Returns the time of the latest decision that is judged.
+  bool is_sparse() const { return period_.is_sparse; }
+  // Decisions later than this are not judged.
   int64_t judged_until_us() const {
     return *period_.through_us - period_.horizon_us;
   }
@@ -74,7 +81,8 @@ class RewardFile {
   const std::string& path() const { return path_; }
 
  private:
-  // Sets the end of the period from the declaration of the file; empty: none.
+  // Takes the end of the period that the file declares, if it does. Clocks may
+  // differ by a minute; no later outcomes than those of now count as known.
   absl::Status SetThrough(const std::string& declared);
 
   std::string path_;

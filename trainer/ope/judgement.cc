@@ -152,8 +152,8 @@ absl::Status Judgement::Add(const LoggedDecision& decision) {
     NamedRewards& rewards = parts_.rewards[i];
     const std::string& id = decision.decision->decision_id();
     const int64_t time_us = decision.decision->time_us();
-    rewards.coverage.NoteUsed(rewards.file, id, time_us);
-    const std::optional<double> reward = rewards.file.RewardOf(id, time_us);
+    const std::optional<double> reward =
+        rewards.coverage.NoteUsed(rewards.file, id, time_us);
     if (!reward.has_value()) continue;
     row.reward = rewards.Scaled(decision.action_shown ? *reward : 0);
     row.AddTo(&reward_sums_[i]);

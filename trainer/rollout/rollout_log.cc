@@ -272,10 +272,7 @@ absl::StatusOr<LogReading> ReadDecisions(
         reading.newest_us = std::max(reading.newest_us, decision.time_us());
         const auto placed = ArmDecisionOf(decision, rollout);
         if (!placed.has_value()) return absl::OkStatus();
-        // Outcomes of later decisions are not due yet.
-        if (decision.time_us() <= guarded.judged_until_us()) {
-          guarded.NoteUsed(decision.decision_id(), decision.time_us(), &found);
-        }
+        guarded.NoteDue(decision.decision_id(), decision.time_us(), &found);
         reading.decisions.Add(*placed, UnitKey("", decision.decision_id()),
                               OutcomesOf(tuple, guarded, evidence));
         return absl::OkStatus();

@@ -5,9 +5,9 @@ namespace sortition {
 void GuardedTuples::Note(const TuplePlace& place,
                          const log::v1::Decision& decision, bool action_shown) {
   if (rewards_.limits().empty()) return;
-  rewards_.NoteUsed(decision.decision_id(), decision.time_us(), &found_);
   auto& noted = noted_[place.subsample];
-  noted = rewards_.RewardsOf(decision.decision_id(), decision.time_us());
+  noted =
+      rewards_.NoteUsed(decision.decision_id(), decision.time_us(), &found_);
   for (std::optional<double>& reward : noted) {
     if (reward.has_value() && !action_shown) reward = 0;
   }
@@ -22,7 +22,8 @@ std::vector<GuardedReward> GuardedTuples::Start() const {
                        .allowed = allowed,
                        .min = file.min(),
                        .max = file.max(),
-                       .period = file.PeriodText()});
+                       .period = g < found_.size() ? found_[g].PeriodText(file)
+                                                   : file.PeriodText()});
   }
   return guarded;
 }

@@ -24,10 +24,10 @@ struct GuardedReward {
   // file are 0, and nothing is known of the range.
   double min = 0;
   double max = 0;
-  // Rewards of TupleData::test, followed by those of abstained_test; nullopt if
-  // the outcome is not known (RewardFile::RewardOf).
+  // Of each of TupleData::test, then of abstained_test; nothing where the
+  // outcome is not known (RewardFile::Look).
   std::vector<std::optional<double>> of_test = {};
-  std::string period = {};  // RewardFile::PeriodText
+  std::string period = {};  // OutcomeCoverage::PeriodText
 
   uint64_t num_judged() const {
     return static_cast<uint64_t>(
@@ -53,7 +53,8 @@ class GuardedTuples {
   // policy, because the outcome is that of something else.
   void Note(const TuplePlace& place, const log::v1::Decision& decision,
             bool action_shown);
-  // Returns the guarded rewards, without those of tuples.
+  // Returns the guarded rewards, without those of tuples. Requires that the
+  // whole log has been noted.
   std::vector<GuardedReward> Start() const;
   // Adds those of a tuple of the test part. Requires Note().
   void Take(const TuplePlace& place, std::vector<GuardedReward>* guarded) const;

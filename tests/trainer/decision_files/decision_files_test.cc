@@ -1,4 +1,6 @@
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/testing/child_process.h"
 #include "tests/trainer/decision_files/written_file.h"
 #include "trainer/decision_files/named_files.h"
@@ -9,6 +11,7 @@
 namespace sortition {
 namespace {
 
+using testing::HasSubstr;
 using testing::SizeIs;
 
 constexpr int64_t kDayUs = int64_t{86'400'000'000};
@@ -49,13 +52,13 @@ TEST(NamedFilesTest, TermsSayWhichOutcomesTheFileHas) {
   EXPECT_EQ(files[1].period.horizon_us, 0);
   EXPECT_EQ(files[1].period.through_us, std::nullopt);
   EXPECT_FALSE(files[1].period.is_sparse);
-  EXPECT_THAT(
-      ParseNamedFiles("rewards", Entries({"a=a.csv@sparse"})),
-      IsInvalidArgument("rewards has 'a=a.csv@sparse', must be with the "
   ASSERT_OK_AND_ASSIGN(
       const auto at_once,
       ParseNamedFiles("rewards", Entries({"a=a.csv@horizon=0d"})));
   EXPECT_EQ(at_once[0].period.horizon_us, 0);
+  EXPECT_THAT(
+      ParseNamedFiles("rewards", Entries({"a=a.csv@sparse"})),
+      IsInvalidArgument("rewards has 'a=a.csv@sparse', must be with the "
                         "longest time between a decision and its "
                         "outcome, as a=a.csv@horizon=7d"));
   EXPECT_THAT(
@@ -63,14 +66,11 @@ TEST(NamedFilesTest, TermsSayWhichOutcomesTheFileHas) {
       IsInvalidArgument("with one horizon"));
   EXPECT_THAT(ParseNamedFiles("rewards", Entries({"a=a.csv@horizon=soon"})),
               IsInvalidArgument("horizon is 'soon', must be a number of s"));
+  EXPECT_THAT(ParseNamedFiles("rewards", Entries({"a=a.csv@horizon=40000d"})),
+              IsInvalidArgument("such as 14d, in [0s, 36500d]"));
   EXPECT_THAT(
       ParseNamedFiles("rewards", Entries({"a=a.csv@horizon=1d@through=7d"})),
       IsInvalidArgument("through is '7d', must be RFC 3339"));
-  EXPECT_THAT(ParseNamedFiles("rewards", Entries({"a=a.csv@horizon=40000d"})),
-              IsInvalidArgument("such as 14d, in [0s, 36500d]"));
-}
-
-TEST(NamedFilesTest, RefusesEntriesWithoutNameOrFile) {
   // The horizon would reach back beyond the smallest number of microseconds.
   EXPECT_THAT(
       ParseNamedFiles("rewards",
@@ -90,6 +90,9 @@ TEST(NamedFilesTest, AMisspeltTermIsNamed) {
   // In front of all others it may be part of the path.
   EXPECT_THAT(RewardFile::Read("/nowhere/a.csv@spars", kEver),
               IsNotFound("the path has an '@': terms after it must be @hori"));
+}
+
+TEST(NamedFilesTest, RefusesEntriesWithoutNameOrFile) {
   for (const std::string entry : {"clicks.csv", "=a.csv", "a=", "a b=c", ""}) {
     EXPECT_THAT(
         ParseNamedFiles("rewards", Entries({entry})),
@@ -175,8 +178,8 @@ TEST_F(NpzTest, ReadsIdsAndRows) {
   EXPECT_THAT(file.Find("a")->values, ElementsAre(0.25, 0.75));
   EXPECT_THAT(file.Find("b\u00e9\u20ac")->values, ElementsAre(1, 0));
   ASSERT_OK_AND_ASSIGN(const auto rewards, RewardFile::Read(paths[1], kEver));
-  EXPECT_EQ(rewards.RewardOf("a", 0), 1);
-  EXPECT_EQ(rewards.RewardOf("bc", 0), -2);
+  EXPECT_EQ(rewards.Look("a", 0).reward, 1);
+  EXPECT_EQ(rewards.Look("bc", 0).reward, -2);
   ASSERT_OK_AND_ASSIGN(const auto scores, ProbabilityFile::Read(paths[2]));
   EXPECT_THAT(scores.Find("a")->values, ElementsAre(0.5, -3));
 }
@@ -305,9 +308,9 @@ TEST(RewardFileTest, ReadsTheSameFromBothFormats) {
     ASSERT_OK_AND_ASSIGN(const RewardFile rewards,
                          RewardFile::Read(file.path(), kEver));
     EXPECT_EQ(rewards.num_decisions(), 2u);
-    EXPECT_EQ(rewards.RewardOf("a", 0), 2);
-    EXPECT_EQ(rewards.RewardOf("b, c", 0), -0.5);
-    EXPECT_EQ(rewards.RewardOf("d", 0), std::nullopt);
+    EXPECT_EQ(rewards.Look("a", 0).reward, 2);
+    EXPECT_EQ(rewards.Look("b, c", 0).reward, -0.5);
+    EXPECT_EQ(rewards.Look("d", 0).reward, std::nullopt);
     EXPECT_EQ(rewards.min(), -0.5);
     EXPECT_EQ(rewards.max(), 2);
   }
@@ -382,6 +385,34 @@ TEST(RewardFileTest, TheLastLineDeclaresTheEnd) {
               IsInvalidArgument("must not be in the future"));
 }
 
+// A local time that is written with a Z is in the future east of Greenwich.
+TEST(RewardFileTest, TheEndIsAtMostAMinuteAheadAndCountsAsNow) {
+  const WrittenFile file("decision_id,reward\na,-1\n");
+  const absl::Time before = absl::Now();
+  const auto read = [&](absl::Duration ahead) {
+    return RewardFile::Read(file.path(),
+                            {.horizon_us = kDayUs,
+                             .through_us = absl::ToUnixMicros(before + ahead)});
+  };
+  EXPECT_THAT(read(absl::Minutes(30)),
+              IsInvalidArgument("a local time has its offset"));
+  ASSERT_OK_AND_ASSIGN(const RewardFile rewards, read(absl::Seconds(50)));
+  const int64_t latest_us = absl::ToUnixMicros(absl::Now()) - kDayUs;
+  EXPECT_LE(rewards.judged_until_us(), latest_us);
+  EXPECT_FALSE(rewards.Look("a", latest_us + 1).is_covered);
+}
+
+// That looks like what a broken export writes.
+TEST(RewardFileTest, ASparseFileNeedsARow) {
+  OutcomePeriod period = kEver;
+  period.is_sparse = true;
+  const WrittenFile none("decision_id,reward\n");
+  EXPECT_THAT(RewardFile::Read(none.path(), period),
+              IsInvalidArgument(": the file has no row, must have at least"));
+  const WrittenFile zero("decision_id,reward\na,0\n");
+  EXPECT_OK(RewardFile::Read(zero.path(), period));
+}
+
 TEST(RewardFileTest, OnlyWhatTheFileCoversIsJudged) {
   const WrittenFile file("decision_id,reward\na,-1\n");
   OutcomePeriod period{
@@ -392,14 +423,14 @@ TEST(RewardFileTest, OnlyWhatTheFileCoversIsJudged) {
   ASSERT_OK_AND_ASSIGN(const RewardFile sparse,
                        RewardFile::Read(file.path(), period));
   for (const RewardFile* each : {&dense, &sparse}) {
-    EXPECT_EQ(each->RewardOf("a", Day(5)), -1);
-    EXPECT_EQ(each->RewardOf("a", Day(8)), -1);
-    // An outcome that is already known makes no difference.
-    EXPECT_EQ(each->RewardOf("a", Day(8) + 1), std::nullopt);
-    EXPECT_EQ(each->RewardOf("a", Day(5) - 1), std::nullopt);
+    EXPECT_EQ(each->Look("a", Day(5)).reward, -1);
+    EXPECT_EQ(each->Look("a", Day(8)).reward, -1);
+    // That the outcome is known already makes no difference.
+    EXPECT_EQ(each->Look("a", Day(8) + 1).reward, std::nullopt);
+    EXPECT_EQ(each->Look("a", Day(5) - 1).reward, std::nullopt);
   }
-  EXPECT_EQ(sparse.RewardOf("b", Day(6)), 0);
-  EXPECT_EQ(dense.RewardOf("b", Day(6)), std::nullopt);
+  EXPECT_EQ(sparse.Look("b", Day(6)).reward, 0);
+  EXPECT_EQ(dense.Look("b", Day(6)).reward, std::nullopt);
 }
 
 // How files and logs fit together.
@@ -414,14 +445,20 @@ class CoverageTest : public testing::Test {
     return *file;
   }
   // A log of decisions d0, d1, … every ten minutes from Day(0) on.
-  static absl::Status Check(const RewardFile& file, int decisions) {
+  static OutcomeCoverage CoverageOf(const RewardFile& file, int decisions) {
     OutcomeCoverage coverage;
     for (int i = 0; i < decisions; ++i) {
       const std::string id = absl::StrCat("d", i);
       coverage.NoteInLog(file, id);
       coverage.NoteUsed(file, id, Day(0) + i * (kDayUs / 144));
     }
-    return coverage.Check(file);
+    return coverage;
+  }
+  static absl::Status Check(const RewardFile& file, int decisions) {
+    return CoverageOf(file, decisions).Check(file);
+  }
+  static std::string PeriodText(const RewardFile& file, int decisions) {
+    return CoverageOf(file, decisions).PeriodText(file);
   }
   static std::vector<int> Every(int step, int begin, int end) {
     std::vector<int> rows;
@@ -440,16 +477,18 @@ TEST_F(CoverageTest, AFileOfOtherDecisionsIsAnError) {
               IsFailedPrecondition(file.path() +
                                    ": 2 of its 5 decisions are in the log"));
   EXPECT_OK(Check(FileOf({0, 1, 1000, 1001}, period), 100));
-  // There were no complaints at all.
-  EXPECT_OK(Check(FileOf({}, period), 100));
 }
 
 TEST_F(CoverageTest, AFileWithRowsForAllDecisionsMustHaveThem) {
-  EXPECT_OK(Check(FileOf(Every(1, 0, 990), kEver), 1000));
-  EXPECT_THAT(Check(FileOf(Every(1, 0, 989), kEver), 1000),
-              IsFailedPrecondition("11 of the 1000 decisions that it covers "
-                                   "have no row, at most 1 % may"));
-  // Decisions beyond its end need no row.
+  EXPECT_OK(Check(FileOf(Every(1, 0, 1000), kEver), 1000));
+  // Ten complaints that were lost are as many as a guardrail may allow.
+  EXPECT_THAT(Check(FileOf(Every(1, 0, 990), kEver), 1000),
+              IsFailedPrecondition("10 of the 1000 decisions that it covers "
+                                   "have no row, for example 'd990', all must "
+                                   "have one"));
+  EXPECT_THAT(Check(FileOf(Every(1, 1, 1000), kEver), 1000),
+              IsFailedPrecondition("1 of the 1000 decisions"));
+  // Those beyond its end need none.
   const int day_of_500 = 3;
   EXPECT_OK(
       Check(FileOf(Every(1, 0, 500), {.through_us = Day(day_of_500)}), 1000));
@@ -474,7 +513,14 @@ TEST_F(CoverageTest, AGapOfASparseFileIsFound) {
               IsFailedPrecondition("outcomes seem to be missing"));
   // Two complaints may both be early by chance, and a burst counts as one.
   EXPECT_OK(Check(FileOf({3, 40}, period), 1000));
-  // Decisions that the file does not cover need no row.
+  EXPECT_THAT(PeriodText(FileOf({3, 40}, period), 1000),
+              HasSubstr("reward 0 (sparse), and rows are too few for a gap"));
+  // (100 + 1) 0.831^100 is 0.9e-6, (100 + 1) 0.832^100 is 1.04e-6.
+  EXPECT_THAT(PeriodText(FileOf(Every(10, 0, 1000), period), 1000),
+              HasSubstr("noticed if it had at least 17 % of the decisions"));
+  EXPECT_THAT(PeriodText(FileOf(Every(1, 0, 1000), kEver), 1000),
+              HasSubstr("horizon 0), each with a row of its own"));
+  // The file may leave out what it does not cover.
   period.through_us = Day(1);
   EXPECT_OK(Check(FileOf(Every(10, 0, 150), period), 1000));
 }

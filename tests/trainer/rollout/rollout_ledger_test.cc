@@ -286,10 +286,13 @@ TEST_F(RolloutLedgerTest, AFileOfRewardsThatGrowsChangesNoClosedRound) {
       "# through=",
       absl::FormatTime(absl::RFC3339_full, absl::Now(), absl::UTCTimeZone()),
       "\n");
-  ASSERT_OK(WriteFile(file, "decision_id,reward\n" + through));
   ASSERT_OK(Start());
   const auto tuples = MakeUnits(400, {});
   WriteSegment(dir_.Sub("tuples"), 0, tuples);
+  // No complaint so far.
+  ASSERT_OK(WriteFile(file, "decision_id,reward\n" +
+                                tuples[0].decision().decision_id() + ",0\n" +
+                                through));
   const RolloutReport before = Step();
   std::string rows = "decision_id,reward\n";
   for (const log::v1::BanditTuple& tuple : tuples) {

@@ -292,6 +292,41 @@ TEST_F(RolloutEndTest, GoesBackForAGuardrail) {
   ExpectBack();
 }
 
+// Each file is asked for the outcomes up to its own horizon, however late those
+// of another file are.
+TEST_F(RolloutEndTest, AFileMustHaveItsRowsWhateverTheHorizonOfAnother) {
+  config::v1::RolloutPlan& plan = *options_.mutable_plan();
+  const std::string fast = dir_.path() + "/fast.csv";
+  const std::string slow = dir_.path() + "/slow.csv";
+  plan.add_rewards("fast=" + fast + "@horizon=0s");
+  plan.add_rewards("slow=" + slow + "@horizon=30d@sparse");
+  for (const std::string name : {"fast", "slow"}) {
+    plan.add_guardrails(name + ":0.05");
+    plan.add_reward_ranges(name + ":-1:0");
+  }
+  ASSERT_OK(Start());
+  const auto tuples = MakeUnits(2000, {});
+  WriteSegment(dir_.Sub("tuples"), 0, tuples);
+  const std::string end = absl::StrCat(
+      "# through=",
+      absl::FormatTime(absl::RFC3339_full, absl::Now(), absl::UTCTimeZone()),
+      "\n");
+  const std::string header = "decision_id,reward\n";
+  const auto row = [](const log::v1::BanditTuple& tuple) {
+    return tuple.decision().decision_id() + ",0\n";
+  };
+  std::string rows;
+  for (const auto& tuple : tuples) rows += row(tuple);
+  ASSERT_OK(WriteFile(slow, header + row(tuples[0]) + end));
+  ASSERT_OK(WriteFile(fast, header + rows + end));
+  EXPECT_OK(StepRollout(options_));
+  rows.resize(rows.size() - row(tuples.back()).size());
+  ASSERT_OK(WriteFile(fast, header + rows + end));
+  EXPECT_THAT(StepRollout(options_),
+              IsFailedPrecondition("fast.csv: 1 of the 2000 decisions that it "
+                                   "covers have no row"));
+}
+
 TEST_F(RolloutEndTest, GoesBackForErrorsOfTheServers) {
   Metrics metrics;
   const auto count = [&](const char* version, const char* code, double by) {
