@@ -18,9 +18,11 @@ bool CanEstimate(const NamedRewards& rewards) {
          rewards.coverage.used() >= 2 + rewards.coverage.not_judged();
 }
 
-// Returns only the name if the range is not known, or if too few decisions are
-// judged.
-OpeEstimate EstimateReward(const OpeReportTask& task, size_t i, size_t k) {
+// Returns the estimate with intervals of the given kind; unset: with the best.
+// Returns nothing but the name if the range is not known, or hardly a decision
+// is judged.
+OpeEstimate EstimateReward(const OpeReportTask& task, size_t i, size_t k,
+                           std::optional<IntervalKind> interval) {
   const NamedRewards& rewards = task.rewards[i];
   OpeEstimate estimate;
   if (CanEstimate(rewards)) {
@@ -28,6 +30,7 @@ OpeEstimate EstimateReward(const OpeReportTask& task, size_t i, size_t k) {
     EstimateStyle style = task.style;
     style.reward_min = rewards.file.min();
     style.reward_max = rewards.file.max();
+    style.interval = interval;
     const bool is_log = task.judgement.weights().is_log(k);
     const Estimator estimator = is_log ? Estimator{EstimatorKind::kIps}
                                        : DefaultEstimator(/*has_model=*/false);
@@ -39,12 +42,16 @@ OpeEstimate EstimateReward(const OpeReportTask& task, size_t i, size_t k) {
 }
 
 // Returns how the reward changes; nothing if all that is known of it is that
-// it can change.
-std::optional<model::v1::Estimate> ChangeOf(const OpeReportTask& task,
-                                            const NamedRewards& rewards,
-                                            const OpeEstimate& estimate,
+// it can change. The interval is the best that is valid, whatever the options
+// ask for: others may not charge for what the log can hardly judge.
+std::optional<model::v1::Estimate> ChangeOf(const OpeReportTask& task, size_t i,
                                             size_t k) {
-  if (CanEstimate(rewards)) return estimate.gain();
+  const NamedRewards& rewards = task.rewards[i];
+  if (CanEstimate(rewards)) {
+    const OpeEstimate estimate = EstimateReward(task, i, k, std::nullopt);
+    if (!estimate.has_gain()) return std::nullopt;
+    return estimate.gain();
+  }
   if (!task.judgement.weights().is_log(k) || task.style.against) {
     return std::nullopt;
   }
@@ -68,14 +75,14 @@ void AddMoreRewards(const OpeReportTask& task, size_t policy,
                     OpePolicy* stored) {
   for (size_t i = 0; i < task.rewards.size(); ++i) {
     const NamedRewards& rewards = task.rewards[i];
-    OpeEstimate* const estimate = stored->add_more_rewards();
-    *estimate = EstimateReward(task, i, policy);
+    *stored->add_more_rewards() =
+        EstimateReward(task, i, policy, task.style.interval);
     if (task.style.against == policy) continue;
     for (const NamedLimit& limit : task.limits) {
       if (limit.name != rewards.name) continue;
       auto* const guardrail = stored->add_guardrails();
       guardrail->set_reward(limit.name);
-      const auto change = ChangeOf(task, rewards, *estimate, policy);
+      const auto change = ChangeOf(task, i, policy);
       if (change) *guardrail->mutable_change() = *change;
       guardrail->set_allowed(limit.allowed);
       guardrail->set_holds(change && change->lower() >= -limit.allowed);

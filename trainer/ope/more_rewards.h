@@ -10,7 +10,8 @@ namespace sortition {
 
 // Adds each further reward of a policy, and whether its guardrail holds. A
 // reward of which no range is known has no estimate, and its guardrail holds
-// only for the policy that logged.
+// only for the policy that logged. A guardrail is judged by the best interval
+// that is valid, not by the one that the options ask for.
 void AddMoreRewards(const OpeReportTask& task, size_t policy,
                     config::v1::OpePolicy* stored);
 

@@ -51,26 +51,28 @@ std::optional<JudgedInterval> Make(const EstimateStyle& style,
   return MakeInterval(interval, *kind);
 }
 
-// Fills in value and gain where intervals of the kind apply; returns whether
-// one does.
-bool Fill(const EstimateStyle& style, const EstimateTask& task,
-          std::optional<IntervalKind> kind, OpeEstimate* estimate) {
+// Fills in the value if an interval of the kind applies.
+void FillValue(const EstimateStyle& style, const EstimateTask& task,
+               std::optional<IntervalKind> kind, OpeEstimate* estimate) {
   const auto value = Make(style, task, Of::kValue, kind);
-  if (value) {
-    Store(style, value->interval, style.reward_min, estimate->mutable_value());
-    estimate->set_value_interval(IntervalKey(value->kind));
-    estimate->set_standard_error(style.range() * value->standard_error);
-  }
-  if (style.against == task.policy) return value.has_value();
+  if (!value) return;
+  Store(style, value->interval, style.reward_min, estimate->mutable_value());
+  estimate->set_value_interval(IntervalKey(value->kind));
+  estimate->set_standard_error(style.range() * value->standard_error);
+}
+
+// Fills in the gain if an interval of the kind applies, unless the policy is
+// the one that others are compared with.
+void FillGain(const EstimateStyle& style, const EstimateTask& task,
+              std::optional<IntervalKind> kind, OpeEstimate* estimate) {
+  if (style.against == task.policy) return;
   const auto gain =
       Make(style, task, style.against ? Of::kGainOverPolicy : Of::kGainOverLog,
            kind);
-  if (gain) {
-    Store(style, gain->interval, 0, estimate->mutable_gain());
-    estimate->set_gain_interval(IntervalKey(gain->kind));
-    estimate->set_gain_standard_error(style.range() * gain->standard_error);
-  }
-  return value || gain;
+  if (!gain) return;
+  Store(style, gain->interval, 0, estimate->mutable_gain());
+  estimate->set_gain_interval(IntervalKey(gain->kind));
+  estimate->set_gain_standard_error(style.range() * gain->standard_error);
 }
 
 // Returns true for biased estimators, except the blend: its weights minimise an
@@ -156,11 +158,11 @@ OpeEstimate MakeEstimate(const EstimateStyle& style, const EstimateTask& task,
         kind == IntervalKind::kStudent || kind == IntervalKind::kBootstrap;
     if (is_of_estimate && IgnoresBias(task.estimator.kind)) kind.reset();
   }
-  Fill(style, task, kind, &estimate);
-  // An interval that was asked for need not apply.
-  if (!estimate.has_value()) {
-    Fill(style, task, std::nullopt, &estimate);
-  }
+  FillValue(style, task, kind, &estimate);
+  FillGain(style, task, kind, &estimate);
+  // An interval that was asked for need not apply, or to the value alone.
+  if (!estimate.has_value()) FillValue(style, task, std::nullopt, &estimate);
+  if (!estimate.has_gain()) FillGain(style, task, std::nullopt, &estimate);
   return estimate;
 }
 
@@ -213,7 +215,9 @@ std::vector<OpeEstimate> MakeIntervals(const EstimateStyle& style,
     if (is_of_estimate && style.interval != kind) continue;
     if (is_of_estimate && IgnoresBias(task.estimator.kind)) continue;
     OpeEstimate estimate = Begin(task);
-    if (!Fill(style, task, kind, &estimate)) continue;
+    FillValue(style, task, kind, &estimate);
+    FillGain(style, task, kind, &estimate);
+    if (!estimate.has_value() && !estimate.has_gain()) continue;
     std::string assumes = AssumptionOf(kind);
     if (is_of_estimate && IsFittedToRewards(task.estimator.kind)) {
       assumes += " What the estimator fits to the rewards is taken for given.";

@@ -48,8 +48,9 @@ std::vector<EstimatorKind> ApplicableKinds(const Judgement& judgement,
 Estimator WithParameter(const PolicySums& sums, size_t policy,
                         EstimatorKind kind, double confidence);
 
-// Returns the estimate with intervals of a kind, or else of the style's; the
-// gain is unset for the policy that others are compared with.
+// Returns the estimate with intervals of a kind, or else of the style's. A
+// value or gain to which that kind does not apply has the best interval
+// instead. The gain is unset for the policy that others are compared with.
 config::v1::OpeEstimate MakeEstimate(const EstimateStyle& style,
                                      const EstimateTask& task,
                                      std::optional<IntervalKind> kind);

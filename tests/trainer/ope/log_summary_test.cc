@@ -240,6 +240,30 @@ TEST_F(MoreRewardsTest, ThePolicyThatLoggedKeepsItsGuardrails) {
   EXPECT_TRUE(same.guardrails(0).holds());
 }
 
+// Complaints rise from 0.1 to 0.2. Clopper-Pearson's interval is of the value
+// alone, so that there is none of the change; Student's charges nothing for
+// thin support.
+TEST_F(MoreRewardsTest, GuardrailsHaveTheBestIntervalWhateverIsAskedFor) {
+  Prepare(2000);
+  std::string complaints = "decision_id,reward\n";
+  for (int i = 1; i < 2000; i += 10) {
+    absl::StrAppend(&complaints, "d", i, ",-1\n");
+  }
+  GuardComplaints(complaints, "0.01");
+  const OpePolicy best = PolicyOf(Judge(), "always");
+  for (const char* interval : {"clopper_pearson", "student", "bernstein"}) {
+    options_.set_interval(interval);
+    const OpePolicy policy = PolicyOf(Judge(), "always");
+    EXPECT_EQ(policy.answer().value_interval(), interval);
+    EXPECT_TRUE(policy.answer().has_gain()) << interval;
+    EXPECT_TRUE(policy.more_rewards(0).has_gain()) << interval;
+    EXPECT_FALSE(policy.guardrails(0).holds()) << interval;
+    EXPECT_EQ(policy.guardrails(0).change().lower(),
+              best.guardrails(0).change().lower());
+  }
+  EXPECT_NEAR(best.guardrails(0).change().value(), -0.1, 0.02);
+}
+
 TEST_F(MoreRewardsTest, AFileOfOtherDecisionsIsAnError) {
   Prepare(40);
   GuardComplaints("decision_id,reward\nother,-1\n", "0.1");
