@@ -167,4 +167,12 @@ absl::Status Judgement::Add(const LoggedDecision& decision) {
   return absl::OkStatus();
 }
 
+void Judgement::Finish() {
+  for (size_t k = 0; k < num_reported(); ++k) {
+    if (!all_.IsLoggingRefuted(k)) continue;
+    for (PolicySums& sums : reward_sums_) sums.RefuteLogging(k);
+    slices_.RefuteLogging(k);
+  }
+}
+
 }  // namespace sortition

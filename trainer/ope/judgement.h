@@ -63,6 +63,10 @@ class Judgement {
 
   // Requires a decision that all policies know.
   absl::Status Add(const LoggedDecision& decision);
+  // To be called after the last decision: a version that the whole log refutes
+  // is refuted in all its parts, too, also if their decisions agree with it by
+  // chance.
+  void Finish();
 
   const JudgedPolicy& policy(size_t k) const {
     return *parts_.policies.policies[k];

@@ -139,6 +139,7 @@ class Run {
             each.coverage.NoteInLog(each.file, decision.decision_id());
           }
         }));
+    judgement_->Finish();
     for (const NamedRewards& each : *rewards) {
       RETURN_IF_ERROR(each.coverage.Check(each.file));
     }

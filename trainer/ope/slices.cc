@@ -171,4 +171,10 @@ void Slices::Add(const LoggedDecision& logged, const JudgedRow& row) {
   }
 }
 
+void Slices::RefuteLogging(size_t policy) {
+  for (auto* const slices : {&segments_, &days_, &propensities_}) {
+    for (Slice& slice : *slices) slice.sums.RefuteLogging(policy);
+  }
+}
+
 }  // namespace sortition

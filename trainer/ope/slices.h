@@ -47,6 +47,8 @@ class Slices {
                                      size_t num_policies);
 
   void Add(const LoggedDecision& decision, const JudgedRow& row);
+  // PolicySums::RefuteLogging() of all slices.
+  void RefuteLogging(size_t policy);
 
   const std::vector<Slice>& segments() const { return segments_; }
   const std::vector<Slice>& days() const { return days_; }

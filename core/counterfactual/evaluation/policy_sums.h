@@ -75,8 +75,14 @@ class PolicySums {
   SumFunction CutReward(size_t policy, size_t cut) const;
   SumFunction CutWeight(size_t policy, size_t cut) const;
   SumFunction MissingMassOf(size_t policy, size_t cut) const;
-  // Returns true if all decisions have a missing mass, and none of them
-  // contradicts the assumed logging policy.
+  // Whether a decision has refuted the policy that is taken for the one that
+  // logged (JudgedDecision::is_logging_refuted).
+  bool IsLoggingRefuted(size_t policy) const {
+    return supports_[policy].is_refuted;
+  }
+  // Takes it for refuted, by decisions of the same log that are not in here.
+  void RefuteLogging(size_t policy) { supports_[policy].is_refuted = true; }
+  // Whether the missing mass is known in all decisions, and not refuted.
   bool IsSupportKnown(size_t policy) const;
   // Returns the largest weight of any action in any of these contexts; infinity
   // if it is not known, or if the log cannot choose an action of the policy.

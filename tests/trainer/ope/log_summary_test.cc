@@ -264,6 +264,60 @@ TEST_F(MoreRewardsTest, GuardrailsHaveTheBestIntervalWhateverIsAskedFor) {
   EXPECT_NEAR(best.guardrails(0).change().value(), -0.1, 0.02);
 }
 
+// The uniform policy, version 0, gives the actions of days and segment `a`
+// other probabilities than the log, so that it is not what logged. It agrees
+// with segment `b` by chance: that says as little of other actions as if the
+// version were unknown.
+TEST_F(MoreRewardsTest, AVersionThatTheLogRefutesIsRefutedInItsParts) {
+  constexpr int kDecisions = 600;
+  constexpr int64_t kHourUs = int64_t{3'600'000'000};
+  std::string complaints = "decision_id,reward\n";
+  for (int i = 0; i < kDecisions; i += 7) {
+    absl::StrAppend(&complaints, "d", i, ",-1\n");
+  }
+  const auto judge = [&](uint64_t version) {
+    std::vector<log::v1::BanditTuple> tuples;
+    for (int i = 0; i < kDecisions; ++i) {
+      const bool agrees = i >= kDecisions / 2;
+      const double propensity = agrees ? 0.5 : 0.6;
+      tuples.push_back(SelectionTuple(absl::StrCat("d", i),
+                                      {propensity, 1 - propensity}, i % 2,
+                                      i % 3 == 0));
+      log::v1::Decision& decision = *tuples.back().mutable_decision();
+      decision.set_version(version);
+      decision.set_time_us(i * kHourUs);
+      (*decision.mutable_attributes())["part"] = agrees ? "b" : "a";
+    }
+    const std::string dir = dir_.Sub(absl::StrCat("tuples", version));
+    WriteSegment(dir, 0, tuples);
+    options_.set_tuples(dir);
+    return Judge();
+  };
+  SetPolicies(
+      {"always=" + Write("always.csv", ProbabilityRows(kDecisions, "0,1"))});
+  options_.set_reward_model("none");
+  options_.add_rewards("complaints=" + Write("complaints.csv", complaints) +
+                       "@horizon=0s@sparse@from=1970-01-13T12:00:00Z"
+                       "@through=2023-01-01");
+  options_.add_guardrails("complaints:0.01");
+  const OpeReport refuted = judge(0);
+  const OpeReport unknown = judge(7);
+  EXPECT_EQ(refuted.reward_coverage(0).judged(), 300u);
+  ASSERT_EQ(refuted.segments_size(), 2);
+  ASSERT_EQ(refuted.days_size(), unknown.days_size());
+  const auto expect_equal = [](const auto& parts, const auto& others) {
+    for (int i = 0; i < parts.size(); ++i) {
+      EXPECT_EQ(parts[i].policies(0).gain().DebugString(),
+                others[i].policies(0).gain().DebugString())
+          << parts[i].name();
+    }
+  };
+  expect_equal(refuted.segments(), unknown.segments());
+  expect_equal(refuted.days(), unknown.days());
+  EXPECT_EQ(refuted.policies(0).guardrails(0).DebugString(),
+            unknown.policies(0).guardrails(0).DebugString());
+}
+
 TEST_F(MoreRewardsTest, AFileOfOtherDecisionsIsAnError) {
   Prepare(40);
   GuardComplaints("decision_id,reward\nother,-1\n", "0.1");
