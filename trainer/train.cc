@@ -111,10 +111,13 @@ struct ServedComparison {
 };
 
 // Weighs the tuples for a version of the store. Where it makes other features
-// than what is learned, the tuples are read again with its own.
+// than what is learned, the tuples are read again with its own. `test` has the
+// test part of `data`: other features may leave out other decisions, also as
+// many of them.
 absl::StatusOr<ServedComparison> WeighServed(const TrainOptions& options,
                                              const StoredModel& served,
-                                             const TrainData& data) {
+                                             const TrainData& data,
+                                             const WeightedTuples& test) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TrainData> read,
                    ReadAs(options, served, data));
   const TrainData* const own = read == nullptr ? &data : read.get();
@@ -153,6 +156,12 @@ absl::Status AddGuardrails(const TrainOptions& options, const ModelStore& store,
       const std::optional<StoredModel> logging,
       LoadIfAny(options.model(), data.counts().baseline_version, store));
   std::optional<model::v1::Model> model;
+  if (!AreOfSameDecisions(parts.test, test)) {
+    return ServedComparison{
+        .why_not = absl::StrCat(
+            "with its features other test decisions are usable, although ",
+            "as many (", test.size(), ")")};
+  }
   std::unique_ptr<TrainData> read;
   if (logging.has_value()) {
     model = logging->model;
@@ -228,7 +237,7 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
       (newest->model.version() != data.counts().baseline_version ||
        data.counts().judged_with_baseline > 0)) {
     ASSIGN_OR_RETURN(const ServedComparison served,
-                     WeighServed(options, *newest, data));
+                     WeighServed(options, *newest, data, parts.test));
     if (served.parts.has_value()) {
       *report->mutable_improvement_over_newest() =
           ImprovementOver(task, served.parts->test);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/base/check.h"
 #include "core/counterfactual/bounds.h"
 #include "core/counterfactual/diagnostics.h"
 #include "core/counterfactual/estimators.h"
@@ -189,8 +190,13 @@ Evaluation Evaluate(const EvaluationTask& task) {
   return evaluation;
 }
 
+bool AreOfSameDecisions(const WeightedTuples& a, const WeightedTuples& b) {
+  return a.units == b.units && a.log_propensities == b.log_propensities;
+}
+
 model::v1::Estimate ImprovementOver(const EvaluationTask& task,
                                     const WeightedTuples& other) {
+  CHECK(AreOfSameDecisions(task.parts.test, other));
   return Improvement(task, task.parts.test, ConfidenceOfLook(task),
                      other.log_weights);
 }

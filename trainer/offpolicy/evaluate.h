@@ -36,9 +36,14 @@ struct EvaluationTask {
 // fails with the probability of one side of an interval.
 model::v1::Evaluation Evaluate(const EvaluationTask& task);
 
+// Returns true if both are of the same decisions in the same order, by units
+// and logged propensities.
+bool AreOfSameDecisions(const WeightedTuples& a, const WeightedTuples& b);
+
 // Returns how much more the policy earns than one with the weights `other` of
 // the same test part, at the confidence of the improvement: what passes must
-// pass both, so that neither is charged for the other.
+// pass both, so that neither is charged for the other. Requires
+// AreOfSameDecisions(), since weights are paired by index.
 model::v1::Estimate ImprovementOver(const EvaluationTask& task,
                                     const WeightedTuples& other);
 

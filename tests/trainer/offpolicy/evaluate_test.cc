@@ -164,6 +164,18 @@ TEST_F(EvaluateTest, WhatIsWrongWithTrainingOnlyIsNoReservation) {
   EXPECT_EQ(WithReservation("Well.", evaluation), "Well.");
 }
 
+// Two sets of features may leave out as many decisions, and others.
+TEST_F(EvaluateTest, ComparisonsArePairedByUnitsAndPropensities) {
+  const WeightedTuples tuples = HeldOut().test;
+  EXPECT_TRUE(AreOfSameDecisions(tuples, tuples));
+  WeightedTuples other = tuples;
+  other.units[3] ^= 1;
+  EXPECT_FALSE(AreOfSameDecisions(tuples, other));
+  other = tuples;
+  other.log_propensities[3] -= 0.5;
+  EXPECT_FALSE(AreOfSameDecisions(tuples, other));
+}
+
 // Further rewards that a new version must not lower.
 
 class GuardrailsTest : public TrainFixture {
