@@ -104,7 +104,26 @@ absl::StatusOr<std::unique_ptr<TrainData>> ReadAs(const TrainOptions& options,
   return ReadTrainData(plain, served);
 }
 
-// Weights of a version of the store, or the reason why it cannot be compared.
+// Reads the tuples again as ReadAs(), for the version that logged them. If they
+// do not fit that version, which is then of another kind, the missing mass is
+// not known and guardrails have wider intervals. Returns null then; all other
+// errors are returned.
+absl::StatusOr<std::unique_ptr<TrainData>> ReadForMissingMass(
+    const TrainOptions& options, const StoredModel& logging,
+    const TrainData& data) {
+  auto read = ReadAs(options, logging, data);
+  if (!absl::IsFailedPrecondition(read.status()) &&
+      !absl::IsInvalidArgument(read.status())) {
+    return read;
+  }
+  LogWarning(
+      "guardrails reckon without the probabilities of the version that logged",
+      {{"version", logging.model.version()},
+       {"reason", std::string(read.status().message())}});
+  return nullptr;
+}
+
+// A version of the store on the test part, or why it cannot be compared.
 struct ServedComparison {
   std::optional<WeightedParts> parts = {};
   std::string why_not = {};
@@ -137,6 +156,12 @@ absl::StatusOr<ServedComparison> WeighServed(const TrainOptions& options,
   }
   ASSIGN_OR_RETURN(WeightedParts parts, own->Weigh(*parameters));
   RETURN_IF_ERROR(own->ReadStatus());
+  if (!AreOfSameDecisions(parts.test, test)) {
+    return ServedComparison{
+        .why_not = absl::StrCat(
+            "with its features other test decisions are usable, although ",
+            "as many (", test.size(), ")")};
+  }
   return ServedComparison{.parts = std::move(parts)};
 }
 
@@ -156,18 +181,10 @@ absl::Status AddGuardrails(const TrainOptions& options, const ModelStore& store,
       const std::optional<StoredModel> logging,
       LoadIfAny(options.model(), data.counts().baseline_version, store));
   std::optional<model::v1::Model> model;
-  if (!AreOfSameDecisions(parts.test, test)) {
-    return ServedComparison{
-        .why_not = absl::StrCat(
-            "with its features other test decisions are usable, although ",
-            "as many (", test.size(), ")")};
-  }
   std::unique_ptr<TrainData> read;
   if (logging.has_value()) {
     model = logging->model;
-    // A version of another kind leaves the missing mass unknown.
-    auto own = ReadAs(options, *logging, data);
-    if (own.ok()) read = *std::move(own);
+    ASSIGN_OR_RETURN(read, ReadForMissingMass(options, *logging, data));
   }
   const TrainData* const logged = read == nullptr ? &data : read.get();
   const std::vector<MissingMass> missing =
