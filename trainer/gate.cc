@@ -171,10 +171,13 @@ std::string Decision(const TupleGate& gate) {
   if (improvement.lower() > 0 && gate.report.has_why_not_compared()) {
     return absl::StrFormat(
         "%s: it is better than %s, but cannot be compared with version %d, "
-        "which it would replace: %s. Train with decisions of that version "
-        "(--baseline=serving), or publish with --force.",
+        "which it would replace: %s. %s",
         Result(gate), Compared(gate), gate.newest_version,
-        gate.report.why_not_compared());
+        gate.report.why_not_compared(),
+        gate.options.baseline() == "log"
+            ? "Test on decisions of that version (--baseline=serving), or "
+              "publish with --force."
+            : "Publish with --force to replace it without this comparison.");
   }
   if (improvement.lower() > 0 && !HoldsAgainstNewest(gate)) {
     const auto& over = gate.report.improvement_over_newest();

@@ -224,6 +224,28 @@ TEST_F(GateTest, AVersionThatCannotBeComparedIsNotReplaced) {
                        "it would replace: its kind of policy is not one"));
 }
 
+// To train with --baseline=serving is no advice where that was asked for.
+TEST_F(GateTest, WhatToDoAboutAMissingComparisonDependsOnTheBaseline) {
+  config::v1::TrainReport report;
+  report.set_test_looked_at(true);
+  report.set_why_not_compared("it is of another kind");
+  auto* improvement = report.mutable_evaluation()->mutable_improvement();
+  improvement->set_value(0.2);
+  improvement->set_lower(0.1);
+  TupleCounts counts;
+  counts.evaluates_baseline = true;
+  const auto verdict = [&](const char* baseline) {
+    options_.set_baseline(baseline);
+    return Verdict({options_, 1, counts, report});
+  };
+  EXPECT_THAT(verdict("log"),
+              HasTexts("cannot be compared", "--baseline=serving", "--force"));
+  for (const char* baseline : {"serving", "newest"}) {
+    EXPECT_THAT(verdict(baseline), HasTexts("cannot be compared", "--force"));
+    EXPECT_THAT(verdict(baseline), Not(HasSubstr("--baseline")));
+  }
+}
+
 // What other systems log is never of the newest version.
 TEST_F(GateTest, ALogOfAnotherSystemIsTrainedOnAgain) {
   SyntheticLog log{.version = 0};
