@@ -51,8 +51,8 @@ void AddUnits(const OpeReportTask& task, std::vector<StoredFinding>* findings) {
     findings->push_back(
         Make("unnamed_units", StoredFinding::CAUTION,
              absl::StrCat(CountText(unnamed), " of ", CountText(decisions),
-                          " decisions name no unit; each of them counts as a "
-                          "unit of its own.")));
+                          " decisions name no unit: each decision id counts as "
+                          "a unit of its own, however often it comes.")));
   }
   const uint64_t down = task.judgement.weighed_down();
   if (static_cast<double>(down) > kShare * static_cast<double>(decisions)) {

@@ -112,7 +112,7 @@ class Reporter {
       coverage->set_judged(rewards.coverage.used() -
                            rewards.coverage.not_judged());
       coverage->set_not_judged(rewards.coverage.not_judged());
-      coverage->set_period(rewards.file.PeriodText());
+      coverage->set_period(rewards.coverage.PeriodText(rewards.file));
     }
     report_.set_with_baseline(summary.with_baseline);
     report_.set_certain_baseline(summary.certain_baseline);

@@ -325,9 +325,13 @@ std::vector<std::string> AssumptionTexts(const OpeOptions& options,
         " (Bonferroni); so do those of all days, and of all ranges of the "
         "propensity."));
   }
-  if (options.rewards_size() > 0) {
+  for (const auto& coverage : report.reward_coverage()) {
+    texts.push_back(absl::StrCat("The file of '", coverage.reward(),
+                                 "' has all outcomes of ", coverage.period(),
+                                 "."));
+  }
+  if (report.reward_coverage_size() > 0) {
     texts.push_back(
-        "A decision that a file of rewards lacks has the reward 0 there. "
         "Rewards are in the range that --reward_ranges gives them; those "
         "without one are between the smallest and the largest of their file "
         "and 0.");

@@ -360,6 +360,11 @@ TEST_F(MoreRewardsTest, UnknownOutcomesAreNotJudged) {
               HasSubstr("does not judge 100 of 400 decisions, which "
                         "'complaints' leaves out: it judges decisions up to "
                         "1970-01-13T11:00:00+00:00"));
+  EXPECT_THAT(report.assumptions(),
+              testing::Contains(testing::AllOf(
+                  HasSubstr("The file of 'complaints' has all outcomes of "
+                            "decisions up to 1970-01-13T11:00:00+00:00"),
+                  HasSubstr("without a row they have the reward 0 (sparse)"))));
 }
 
 // A log in the layout of the Open Bandit Dataset, through the programs.
