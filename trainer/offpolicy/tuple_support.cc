@@ -5,14 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/learners/counterfactual/feature_block.h"
+#include "trainer/ope/policies/logging_policies.h"
 
 namespace sortition {
 namespace {
 
-// Tolerance of the comparison of a policy with log propensities.
-constexpr double kLogTolerance = 1e-6;
-
-// Probabilities of all candidates, followed by that of abstaining.
+// The probabilities of all candidates, then that of abstaining.
 std::vector<double> ProbabilitiesOf(const LinearPolicy& policy,
                                     const PolicyQuery& query,
                                     PolicyWorkspace* workspace) {
@@ -58,7 +56,8 @@ std::vector<MissingMass> MissingMassOfTuples(const PolicyOfTuples& target,
     const PolicyQuery logged_query = QueryOf(logged, kind, &logging_features);
     const double log_propensity =
         logging.policy.LogPropensity(logged_query, logged.action, &workspace);
-    if (!(std::abs(log_propensity - tuple.log_propensity) <= kLogTolerance)) {
+    if (!(std::abs(log_propensity - tuple.log_propensity) <=
+          LoggingPolicies::kLogTolerance)) {
       return {};
     }
     if (kind == ActionKind::kSelect) {

@@ -186,7 +186,7 @@ GainBound LowerBoundOfGain(const EstimateStyle& style,
   const Of of = style.against ? Of::kGainOverPolicy : Of::kGainOverLog;
   std::optional<JudgedInterval> gain = Make(style, task, of, style.interval);
   if (!gain) gain = Make(style, task, of, std::nullopt);
-  return {gain->kind, style.range() * gain->lower_error, gain->missing_mass};
+  return {gain->kind, style.range() * gain->lower_error};
 }
 
 OpeEstimate MakeGrouped(EstimateStyle style, const EstimateTask& task) {

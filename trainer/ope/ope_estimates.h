@@ -65,8 +65,6 @@ config::v1::OpeEstimate MakeRow(const EstimateStyle& style,
 struct GainBound {
   IntervalKind kind = IntervalKind::kStudent;
   double standard_error = 0;  // Infinite if not known.
-  // JudgedInterval.missing_mass of the gain.
-  double missing_mass = 0;
 };
 GainBound LowerBoundOfGain(const EstimateStyle& style,
                            const EstimateTask& task);

@@ -6,14 +6,9 @@
 #include "io/models/model_store.h"
 #include "io/segments/decision_view.h"
 #include "trainer/frames/model_frame.h"
+#include "trainer/ope/policies/logging_policies.h"
 
 namespace sortition {
-namespace {
-
-// Two versions agree with a logged propensity up to this factor.
-constexpr double kLogTolerance = 1e-6;
-
-}  // namespace
 
 TeamCredits::TeamCredits(const config::v1::OpeOptions& options,
                          uint32_t num_features)
@@ -66,7 +61,7 @@ std::optional<TeamCredit> TeamCredits::Of(const LoggedDecision& decision) {
                              {&workspaces_[0], &workspaces_[1]}, &scratch_)
                        : -HUGE_VAL;
   if (!(std::abs(log_propensity - std::min(logged.log_propensity(), 0.0)) <=
-        kLogTolerance)) {
+        LoggingPolicies::kLogTolerance)) {
     ++contradictions_;
     return std::nullopt;
   }

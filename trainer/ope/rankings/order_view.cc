@@ -7,14 +7,13 @@
 
 #include "core/base/status_macros.h"
 #include "core/policies/marginals/sampled_marginals.h"
+#include "trainer/ope/policies/logging_policies.h"
 
 namespace sortition {
 namespace {
 
 // What PlackettLuceMarginals takes. Beyond it no order is drawn.
 constexpr double kLargestLogit = 1e9;
-// A version agrees with a logged propensity up to this factor.
-constexpr double kLogTolerance = 1e-6;
 
 bool IsUniform(const OrderLaw& law) {
   return law.policy->kind_case() == model::v1::Policy::KIND_NOT_SET;
@@ -64,7 +63,7 @@ std::optional<size_t> LoggedOrder::FindContradiction(
     const OrderView& view) const {
   for (size_t k = 0; k < positions_.size(); ++k) {
     const double difference = view.log_conditionals[k] - log_conditionals_[k];
-    if (!(std::abs(difference) <= kLogTolerance)) return k;
+    if (!(std::abs(difference) <= LoggingPolicies::kLogTolerance)) return k;
   }
   return std::nullopt;
 }
