@@ -25,9 +25,9 @@ double SumOfLogs(const std::vector<double>& z, double lambda) {
   return sum + std::log(product);
 }
 
-// Returns sup Σ log(1 + λ z_b) over λ in [0, most), by Newton's method for the
-// root of the decreasing derivative, with bisection as a safeguard.
-double LargestLogRatio(const std::vector<double>& z, double most) {
+// Returns the λ of sup Σ log(1 + λ z_b) over λ in [0, most), by Newton's method
+// on the derivative, which falls, between bounds of its root.
+double BestLambda(const std::vector<double>& z, double most) {
   constexpr int kMostSteps = 60;
   double low = 0;
   double high = most;
@@ -46,10 +46,16 @@ double LargestLogRatio(const std::vector<double>& z, double most) {
     const double newton = lambda + slope / curvature;
     lambda = newton > low && newton < high ? newton : low + (high - low) / 2;
   }
-  return SumOfLogs(z, lambda);
+  return lambda;
 }
 
-double LogRatio(const LikelihoodTask& task, double theta) {
+// The best bet against θ.
+struct BestBet {
+  double log_wealth = 0;
+  double largest_loss = 0;  // λ |z_e|: the share that one term can lose.
+};
+
+BestBet BetAgainst(const LikelihoodTask& task, double theta) {
   const std::vector<double>& numerator = task.column.numerator;
   const std::vector<double>& denominator = task.column.denominator;
   std::vector<double> z(numerator.size());
@@ -60,9 +66,14 @@ double LogRatio(const LikelihoodTask& task, double theta) {
     least = std::min(least, z[b]);
     sum += z[b];
   }
-  if (!(sum > 0)) return 0;
-  if (!(least < 0)) return std::numeric_limits<double>::infinity();
-  return LargestLogRatio(z, -1 / least);
+  if (!(sum > 0)) return {};
+  if (!(least < 0)) return {std::numeric_limits<double>::infinity(), 1};
+  const double lambda = BestLambda(z, -1 / least);
+  return {SumOfLogs(z, lambda), -lambda * least};
+}
+
+double LogRatio(const LikelihoodTask& task, double theta) {
+  return BetAgainst(task, theta).log_wealth;
 }
 
 }  // namespace
@@ -80,6 +91,18 @@ double LikelihoodLowerBound(const LikelihoodTask& task, double most_log_ratio) {
     (LogRatio(task, middle) <= most_log_ratio ? likely : unlikely) = middle;
   }
   return unlikely;
+}
+
+double CautiousLowerBound(const LikelihoodTask& task, double most_log_ratio,
+                          double failure_probability) {
+  constexpr double kLargestLoss = 0.5;
+  const double bound = LikelihoodLowerBound(task, most_log_ratio);
+  const double cautious = -std::log(failure_probability);
+  if (cautious <= most_log_ratio ||
+      BetAgainst(task, bound).largest_loss <= kLargestLoss) {
+    return bound;
+  }
+  return LikelihoodLowerBound(task, cautious);
 }
 
 }  // namespace sortition

@@ -33,4 +33,14 @@ struct LikelihoodTask {
 // therefore gives a bound that fails with the probability of t.
 double LikelihoodLowerBound(const LikelihoodTask& task, double most_log_ratio);
 
+// Returns the same for terms that may be rare. Where the best bet λ against the
+// bound loses more than half of its wealth by one smallest term, λ |z_e| > 1/2,
+// the ratio is at least ln(1 / failure_probability). For terms of one size, of
+// which k were seen and m are expected at the bound, λ |z_e| is 1 - k / m: more
+// than half means that fewer than eight were seen at 95 %. If none was seen,
+// that the bound fails has the probability e^-m, and m is the ratio: that of
+// t² / 2 would fail 1.25 t times as often as t.
+double CautiousLowerBound(const LikelihoodTask& task, double most_log_ratio,
+                          double failure_probability);
+
 }  // namespace sortition

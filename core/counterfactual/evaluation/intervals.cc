@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/counterfactual/confidence/bootstrap.h"
-#include "core/counterfactual/confidence/empirical_likelihood.h"
 #include "core/counterfactual/confidence/ratio_blocks.h"
 #include "core/counterfactual/evaluation/group_blocks.h"
 #include "core/counterfactual/evaluation/support.h"
@@ -83,26 +82,17 @@ std::optional<Bounds> StudentBounds(const IntervalTask& task,
   return Bounds{estimate.value - slack, estimate.value + slack};
 }
 
-// Returns bounds that each fail with `failure_probability`.
+// By LikelihoodBound() or BoundedLikelihoodBound().
+template <typename SideBound>
 std::optional<Bounds> LikelihoodBounds(const IntervalTask& task,
                                        const Sides& sides,
-                                       double failure_probability) {
+                                       const SideBound& bound) {
   const GroupSums& sums = task.sums->sums();
+  if (sums.num_used_groups() < kFewestLikelihoodGroups) return std::nullopt;
   const Bounds range = RangeOf(task);
-  const size_t groups = sums.num_used_groups();
-  if (groups < 3) return std::nullopt;
-  const double t = StudentQuantile(1 - failure_probability,
-                                   std::min(groups, kMostBlocks) - 1);
-  const auto bound = [&](const Side& side, double least) {
-    LikelihoodTask likelihood;
-    likelihood.column =
-        MakeBlocks(sums, std::span(&side.mean, 1), kMostBlocks)[0];
-    likelihood.least_term = side.least_term;
-    likelihood.least = least;
-    return LikelihoodLowerBound(likelihood, t * t / 2);
-  };
-  return Bounds{bound(sides.above, range.lower),
-                -bound(sides.below, -range.upper)};
+  const double failure = (1 - task.confidence) / 2;
+  return Bounds{bound(sums, sides.above, range.lower, failure),
+                -bound(sums, sides.below, -range.upper, failure)};
 }
 
 bool IsOfEstimate(IntervalKind kind) {
@@ -158,9 +148,9 @@ std::optional<Bounds> MakeBounds(const IntervalTask& task, IntervalKind kind,
       return Widened({interval->lower, interval->upper}, charge);
     }
     case IntervalKind::kEmpiricalLikelihood:
-      return LikelihoodBounds(task, sides, (1 - task.confidence) / 2);
+      return LikelihoodBounds(task, sides, LikelihoodBound);
     case IntervalKind::kBoundedLikelihood:
-      return LikelihoodBounds(task, sides, (1 - task.confidence) / 4);
+      return LikelihoodBounds(task, sides, BoundedLikelihoodBound);
     case IntervalKind::kClopperPearson:
       return ClopperPearsonBounds(task);
     case IntervalKind::kBernstein:

@@ -22,8 +22,9 @@ enum class IntervalKind {
   // support: bounds of the means of support.h by empirical likelihood. Assumes
   // many units.
   kEmpiricalLikelihood,
-  // kEmpiricalLikelihood at half the failure probability, for rare rewards or
-  // large weights. The other half pays for the skewness of both.
+  // The same at half the failure probability, for few rewards or large weights:
+  // the other half pays for the skewness of both. More is paid where the terms
+  // that decide were hardly ever seen (CautiousLowerBound()).
   kBoundedLikelihood,
   // Intervals of the value itself for every number of units: value_bounds.h.
   kClopperPearson,

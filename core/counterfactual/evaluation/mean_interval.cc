@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/counterfactual/confidence/empirical_likelihood.h"
 #include "core/counterfactual/evaluation/betting.h"
-#include "core/counterfactual/evaluation/group_blocks.h"
+#include "core/counterfactual/evaluation/side_bounds.h"
 
 namespace sortition {
 namespace {
@@ -37,17 +36,10 @@ double BettingBound(const MeanTask& task, double sign) {
   return task.limit * BettingLowerBound(game, (1 - task.confidence) / 2);
 }
 
-// Returns the lower bound of `sign` times the mean by empirical likelihood.
-double LikelihoodBound(const MeanTask& task, double sign) {
-  LikelihoodTask likelihood;
-  likelihood.column =
-      MakeBlocks(*task.sums, std::span(&task.mean, 1), kMostBlocks)[0];
-  for (double& sum : likelihood.column.numerator) sum *= sign;
-  likelihood.least_term = -task.limit;
-  likelihood.least = -task.limit;
-  const double t = StudentQuantile((1 + task.confidence) / 2,
-                                   likelihood.column.numerator.size() - 1);
-  return LikelihoodLowerBound(likelihood, t * t / 2);
+// The mean, or minus the mean.
+Side SideOf(const MeanTask& task, double sign) {
+  return {{Plus({}, task.mean.numerator, sign), task.mean.denominator},
+          -task.limit};
 }
 
 }  // namespace
@@ -57,10 +49,15 @@ JudgedInterval MeanInterval(const MeanTask& task) {
       EstimateRatios(*task.sums, std::span(&task.mean, 1));
   JudgedInterval judged;
   judged.standard_error = estimate.standard_error;
-  if (IsNearlyNormal(*task.sums, std::span(&task.mean, 1))) {
+  const Side above = SideOf(task, 1);
+  const Side below = SideOf(task, -1);
+  if (IsNearlyNormal(*task.sums, above) && IsNearlyNormal(*task.sums, below)) {
+    const double failure = (1 - task.confidence) / 2;
     judged.kind = IntervalKind::kEmpiricalLikelihood;
-    judged.interval.lower = LikelihoodBound(task, 1);
-    judged.interval.upper = -LikelihoodBound(task, -1);
+    judged.interval.lower =
+        LikelihoodBound(*task.sums, above, -task.limit, failure);
+    judged.interval.upper =
+        -LikelihoodBound(*task.sums, below, -task.limit, failure);
   } else {
     judged.kind = IntervalKind::kBetting;
     judged.interval.lower = BettingBound(task, 1);

@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "core/counterfactual/evaluation/group_blocks.h"
 #include "core/counterfactual/evaluation/intervals.h"
 #include "core/counterfactual/evaluation/policy_sums.h"
 
@@ -13,12 +12,7 @@ namespace {
 
 using Of = IntervalTask::Of;
 
-SumFunction Plus(SumFunction a, const SumFunction& b, double factor) {
-  for (const SumTerm& term : b) a.push_back({term.entry, factor * term.factor});
-  return a;
-}
-
-// Sums of a policy whose weights are cut at M.
+// A policy with its weights cut.
 struct CutPolicy {
   SumFunction reward;      // Σ min(ρ, M) r
   SumFunction difference;  // Σ d
@@ -32,7 +26,7 @@ struct CutPolicy {
 enum class CutRule { kLeastMass, kLeastCharge };
 
 size_t ChooseCut(const PolicySums& sums, size_t policy, CutRule rule) {
-  constexpr double kLogRatio = 2.5;
+  constexpr double kLogRatio = 3.7;  // ln(1 / 0.025)
   const double decisions =
       ApplyToTotals(sums.LoggedReward().denominator, sums.sums());
   if (decisions == 0) return 0;
@@ -156,16 +150,6 @@ Sides SidesBy(const IntervalTask& task, CutRule rule) {
   }
   const double beta = BetaOf(sums, terms);
   return MakeSides(sums, terms, beta, ExtentOf(policy, beta, is_gain));
-}
-
-bool IsNearlyNormal(const GroupSums& sums, const Side& side) {
-  constexpr double kLargestTerm = 0.5;
-  const std::span<const Ratio> mean(&side.mean, 1);
-  if (!IsNearlyNormal(sums, mean)) return false;
-  const RatioEstimate estimate = EstimateRatios(sums, mean);
-  const double count = ApplyToTotals(side.mean.denominator, sums);
-  return estimate.value - side.least_term <=
-         kLargestTerm * count * estimate.standard_error;
 }
 
 bool AreNearlyNormal(const IntervalTask& task, const Sides& sides) {

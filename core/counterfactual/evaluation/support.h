@@ -17,44 +17,27 @@
 // mean of 1 - min(ρ, M) (1 - r): the missing mass is estimated by the weights
 // alone, and the interval pays for their noise.
 //
-// M is the smallest of those with the least E[c_M], if both terms are then
-// nearly normal, so that unseen weights cannot move them much. Otherwise M
-// minimises
-//   E[c_M] + 2.5 W_M / n
-// for the largest remaining weight W_M and n decisions. The first summand is
-// the charge; the second is what a likelihood bound of 95 % adds for possible
-// weights that were not seen. This cost depends on π, μ and contexts, not on
-// rewards.
-#include <cstddef>
-
-#include "core/counterfactual/evaluation/group_sums.h"
+// Of all M with the least E[c_M] it is the smallest, if both terms are then
+// nearly normal: unseen weights cannot move them. Otherwise it is the M of
+// least
+//   E[c_M] + 3.7 W_M / n
+// for the largest weight W_M that is left and n decisions: what is charged, and
+// what a likelihood bound of 95 % adds for weights that are possible and were
+// not seen. That depends on π, μ and contexts alone, never on rewards.
+#include "core/counterfactual/evaluation/side_bounds.h"
 
 namespace sortition {
 
 class PolicySums;
 struct IntervalTask;
 
-// One side of an interval. Let v be the value or gain of the task. The mean is
-// at most v for Sides::above, and at most -v for Sides::below.
-struct Side {
-  Ratio mean;
-  // The smallest value that the term of one decision can have.
-  double least_term = 0;
-};
-
 struct Sides {
-  Side above;
-  Side below;
-  // Mean missing mass that is charged, summed over the policies of the task.
+  Side above;  // Its mean is at most what the task is about,
+  Side below;  // and this one at most the negative of that.
+  // Mass that is charged, of all policies of the task together.
   double missing_mass = 0;
-  // Whether the means of both sides are nearly normal. This requires
-  //  - at least 50 groups, none with more than a tenth of the variance,
-  //  - so little skewness that a Student interval of 95 % covers in 94.5 %
-  //    (Deviations::SquaredSkewness()),
-  //  - no possible term, seen or not, larger than half the standard error of
-  //    the sum. Three such terms that are expected and absent, which happens in
-  //    one of twenty logs, move the mean by 1.5 standard errors,
-  //  - an effective sample size of at least 50 for each policy.
+  // Whether the means of both sides are nearly normal (side_bounds.h), with an
+  // effective sample size of 50 of each policy.
   bool is_nearly_normal = false;
 };
 

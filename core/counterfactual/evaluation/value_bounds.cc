@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/counterfactual/confidence/clopper_pearson.h"
 #include "core/counterfactual/evaluation/betting.h"
 #include "core/counterfactual/evaluation/controlled_bets.h"
+#include "core/counterfactual/evaluation/side_bounds.h"
 
 namespace sortition {
 namespace {
@@ -18,18 +20,8 @@ double FailureOfSide(const IntervalTask& task) {
   return (1 - task.confidence) / 2;
 }
 
-SumFunction Scaled(SumFunction function, double factor) {
-  for (SumTerm& term : function) term.factor *= factor;
-  return function;
-}
-
-SumFunction Plus(SumFunction a, const SumFunction& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-SumFunction Minus(const SumFunction& a, const SumFunction& b) {
-  return Plus(a, Scaled(b, -1));
+SumFunction Minus(SumFunction a, const SumFunction& b) {
+  return Plus(std::move(a), b, -1);
 }
 
 // Sums whose means the header bounds.
@@ -175,10 +167,11 @@ OneSidedSums OneSidedSumsOf(const IntervalTask& task) {
       return {Minus(sums.Reward(task.policy), logged),
               Minus(sums.Regret(task.policy), Minus(count, logged)), 1, 0};
     case Of::kGainOverPolicy:
-      return {
-          Minus(Plus(sums.Reward(task.policy), sums.Regret(task.other)), count),
-          Minus(Plus(sums.Reward(task.other), sums.Regret(task.policy)), count),
-          1, 0};
+      return {Minus(Plus(sums.Reward(task.policy), sums.Regret(task.other), 1),
+                    count),
+              Minus(Plus(sums.Reward(task.other), sums.Regret(task.policy), 1),
+                    count),
+              1, 0};
   }
   return {};
 }

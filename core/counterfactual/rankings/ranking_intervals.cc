@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/counterfactual/confidence/bootstrap.h"
-#include "core/counterfactual/confidence/empirical_likelihood.h"
 #include "core/counterfactual/evaluation/betting.h"
 #include "core/counterfactual/evaluation/group_blocks.h"
+#include "core/counterfactual/evaluation/support.h"
 #include "core/counterfactual/evaluation/value_bounds.h"
 
 namespace sortition {
@@ -23,55 +23,48 @@ Bounds RangeOf(const RankingIntervalTask& task) {
   return {is_gain ? -largest : 0, largest};
 }
 
-SumFunction Plus(SumFunction a, const SumFunction& b, double factor) {
-  for (const SumTerm& term : b) a.push_back({term.entry, factor * term.factor});
-  return a;
-}
-
-// `above` has a mean of at most what the task is about, `below` one of at most
-// its negative. In units of the largest value each term is at least -least.
-struct Sides {
-  SumFunction above;
-  SumFunction below;
-  double least = 0;
-};
-
 Sides SidesOf(const RankingIntervalTask& task, Weight weight) {
   const RankingSums& sums = *task.sums;
+  const SumFunction count = sums.LoggedReward().denominator;
   const SumFunction largest = sums.LargestReward();
   const SumFunction logged = sums.LoggedReward().numerator;
-  if (task.of == Of::kLogged) return {logged, Plus({}, logged, -1), 0};
+  const double most = sums.options().value.Largest();
+  const auto sides = [&](SumFunction above, double least, SumFunction below) {
+    return Sides{.above = {{std::move(above), count}, least},
+                 .below = {{std::move(below), count}, -most}};
+  };
+  if (task.of == Of::kLogged) return sides(logged, 0, Plus({}, logged, -1));
   const SumFunction gain = sums.PlainTerm(task.policy, weight);
   const SumFunction regret =
       Plus(sums.PlainRegret(task.policy, weight), largest, -1);
   switch (task.of) {
     case Of::kGainOverLog:
-      return {Plus(gain, logged, -1), Plus(regret, logged, 1), 1};
+      return sides(Plus(gain, logged, -1), -most, Plus(regret, logged, 1));
     case Of::kGainOverPolicy:
-      return {Plus(gain,
-                   Plus(sums.PlainRegret(task.other, weight), largest, -1), 1),
-              Plus(regret, sums.PlainTerm(task.other, weight), 1), 1};
+      return sides(
+          Plus(gain, Plus(sums.PlainRegret(task.other, weight), largest, -1),
+               1),
+          -most, Plus(regret, sums.PlainTerm(task.other, weight), 1));
     default:
-      return {gain, regret, 0};
+      return sides(gain, 0, regret);
   }
 }
 
-// The lower bound of the mean of `function` by bets, where terms are at least
-// -least times the largest value.
-double LowerBound(const RankingIntervalTask& task, const SumFunction& function,
-                  double least) {
+// The lower bound of a side by bets.
+double BettingBound(const RankingIntervalTask& task, const Side& side) {
   const GroupSums& sums = task.sums->sums();
-  const SumFunction count = task.sums->LoggedReward().denominator;
   const double scale = task.sums->options().value.Largest();
+  const double least = -side.least_term / scale;
   std::vector<BettingRound> rounds;
   double largest = 0;
   for (size_t g = 0; g < sums.num_groups(); ++g) {
     if (!sums.is_used(g)) continue;
     const std::span<const double> group = sums.group(g);
-    const double size = Apply(count, group);
+    const double size = Apply(side.mean.denominator, group);
     // Rounding may leave less.
     rounds.push_back(
-        {std::max(Apply(function, group) / scale, -least * size), size});
+        {std::max(Apply(side.mean.numerator, group) / scale, -least * size),
+         size});
     largest = std::max(largest, size);
   }
   BettingGame game = {rounds, least, largest > 0 ? largest : 1};
@@ -91,37 +84,29 @@ std::optional<Bounds> BettingOf(const RankingIntervalTask& task) {
   const std::optional<Weight> weight = OneSidedWeightOf(task);
   if (!weight.has_value()) return std::nullopt;
   const Sides sides = SidesOf(task, *weight);
-  return Bounds{LowerBound(task, sides.above, sides.least),
-                -LowerBound(task, sides.below, 1)};
+  return Bounds{BettingBound(task, sides.above),
+                -BettingBound(task, sides.below)};
 }
 
+// By LikelihoodBound() or BoundedLikelihoodBound().
+template <typename SideBound>
 std::optional<Bounds> LikelihoodOf(const RankingIntervalTask& task,
-                                   double failure_probability) {
+                                   const SideBound& bound) {
   const std::optional<Weight> weight = OneSidedWeightOf(task);
   const GroupSums& sums = task.sums->sums();
-  const size_t groups = sums.num_used_groups();
-  if (!weight.has_value() || groups < 3) return std::nullopt;
-  const double t = StudentQuantile(1 - failure_probability,
-                                   std::min(groups, kMostBlocks) - 1);
+  if (!weight.has_value() || sums.num_used_groups() < kFewestLikelihoodGroups) {
+    return std::nullopt;
+  }
   const Bounds range = RangeOf(task);
-  const double scale = task.sums->options().value.Largest();
-  const auto bound = [&](const SumFunction& function, double least_term,
-                         double least) {
-    const Ratio mean = {function, task.sums->LoggedReward().denominator};
-    return LikelihoodLowerBound(
-        {.column = MakeBlocks(sums, std::span(&mean, 1), kMostBlocks)[0],
-         .least_term = least_term * scale,
-         .least = least},
-        t * t / 2);
-  };
+  const double failure = (1 - task.confidence) / 2;
   const Sides sides = SidesOf(task, *weight);
-  return Bounds{bound(sides.above, -sides.least, range.lower),
-                -bound(sides.below, -1, -range.upper)};
+  return Bounds{bound(sums, sides.above, range.lower, failure),
+                -bound(sums, sides.below, -range.upper, failure)};
 }
 
-// Returns true if both sides are nearly normal, and effective sample sizes are
-// at least 50.
-bool IsNearlyNormal(const RankingIntervalTask& task) {
+// Whether both sides are nearly normal, with effective sample sizes of at least
+// 50.
+bool AreNearlyNormal(const RankingIntervalTask& task) {
   constexpr double kFewestEffective = 50;
   const std::optional<Weight> weight = OneSidedWeightOf(task);
   if (!weight.has_value()) return false;
@@ -135,11 +120,8 @@ bool IsNearlyNormal(const RankingIntervalTask& task) {
     }
   }
   const Sides sides = SidesOf(task, *weight);
-  const SumFunction count = sums.LoggedReward().denominator;
-  const Ratio above = {sides.above, count};
-  const Ratio below = {sides.below, count};
-  return IsNearlyNormal(sums.sums(), std::span(&above, 1)) &&
-         IsNearlyNormal(sums.sums(), std::span(&below, 1));
+  return IsNearlyNormal(sums.sums(), sides.above) &&
+         IsNearlyNormal(sums.sums(), sides.below);
 }
 
 std::optional<Bounds> MakeBounds(const RankingIntervalTask& task,
@@ -162,9 +144,9 @@ std::optional<Bounds> MakeBounds(const RankingIntervalTask& task,
       return Bounds{interval->lower, interval->upper};
     }
     case IntervalKind::kEmpiricalLikelihood:
-      return LikelihoodOf(task, (1 - task.confidence) / 2);
+      return LikelihoodOf(task, LikelihoodBound);
     case IntervalKind::kBoundedLikelihood:
-      return LikelihoodOf(task, (1 - task.confidence) / 4);
+      return LikelihoodOf(task, BoundedLikelihoodBound);
     case IntervalKind::kBetting:
       return BettingOf(task);
     case IntervalKind::kClopperPearson:
@@ -213,7 +195,7 @@ std::optional<JudgedInterval> MakeRankingInterval(
 std::optional<JudgedInterval> BestRankingInterval(
     const RankingIntervalTask& task) {
   if (!OneSidedWeightOf(task).has_value()) return std::nullopt;
-  if (IsNearlyNormal(task)) {
+  if (AreNearlyNormal(task)) {
     return MakeRankingInterval(task, IntervalKind::kEmpiricalLikelihood);
   }
   if (EffectiveGroups(task.sums->sums(),

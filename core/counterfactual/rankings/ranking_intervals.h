@@ -43,11 +43,11 @@ std::vector<Ratio> RatiosOf(const RankingIntervalTask& task);
 std::optional<JudgedInterval> MakeRankingInterval(
     const RankingIntervalTask& task, IntervalKind kind);
 
-// Returns an interval of the value, which does not assume full support:
-// kEmpiricalLikelihood if X and X̄ are nearly normal (group_blocks.h) with
-// effective sample sizes of at least 50; otherwise kBoundedLikelihood if
-// EffectiveGroups() is at least 50; otherwise kBetting. nullopt if the
-// estimator is not supported, or has no such interval.
+// Returns an interval of the value, which does not assume that the log could
+// show everything: kEmpiricalLikelihood if X and X̄ are nearly normal
+// (side_bounds.h) with effective sample sizes of at least 50, otherwise
+// kBoundedLikelihood, or kBetting for fewer than 50 groups of equal size.
+// nullopt if the estimator is not supported, or has no such interval.
 std::optional<JudgedInterval> BestRankingInterval(
     const RankingIntervalTask& task);
 

@@ -270,6 +270,37 @@ TEST(EmpiricalLikelihoodTest, WhatWasNotSeenIsPossible) {
   EXPECT_NEAR(1 - far, 10 * (1 - std::exp(-0.025)), 1e-7);
 }
 
+// By enumeration of how many of 1,000 terms are 0, where the others are 1: no
+// probability of a 0 makes the bound fail more often than it says.
+TEST(EmpiricalLikelihoodTest, CautionHoldsWhereHardlyAnythingWasSeen) {
+  constexpr size_t kTerms = 1000;
+  constexpr size_t kMostZeros = 60;
+  constexpr double kFailure = 0.025;
+  const double t = StudentQuantile(1 - kFailure / 2, kTerms - 1);
+  double bounds[kMostZeros + 1];
+  for (size_t zeros = 0; zeros <= kMostZeros; ++zeros) {
+    const LikelihoodTask task = {.column = Binary(kTerms - zeros, kTerms)};
+    bounds[zeros] = CautiousLowerBound(task, t * t / 2, kFailure);
+    if (zeros == 0) {
+      EXPECT_NEAR(bounds[0], std::pow(kFailure, 1e-3), 1e-7);
+    }
+    // Of many zeros the level is that of t.
+    const bool is_many = bounds[zeros] == LikelihoodLowerBound(task, t * t / 2);
+    EXPECT_EQ(is_many, zeros >= 9) << zeros;
+  }
+  for (double p = 1e-4; p < 0.03; p += 1e-4) {
+    double fails = 0;
+    for (size_t zeros = 0; zeros <= kMostZeros; ++zeros) {
+      if (bounds[zeros] <= 1 - p) continue;
+      const double k = static_cast<double>(zeros);
+      fails += std::exp(std::lgamma(kTerms + 1.0) - std::lgamma(k + 1) -
+                        std::lgamma(kTerms - k + 1) + k * std::log(p) +
+                        (kTerms - k) * std::log1p(-p));
+    }
+    EXPECT_LE(fails, kFailure) << p;
+  }
+}
+
 TEST(EmpiricalLikelihoodTest, NothingSeenSaysNothing) {
   EXPECT_EQ(LikelihoodLowerBound({.column = {}, .least = -1}, 2), -1);
   EXPECT_EQ(LikelihoodLowerBound({.column = Binary(0, 50)}, 2), 0);

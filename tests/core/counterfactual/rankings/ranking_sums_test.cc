@@ -500,6 +500,24 @@ TEST(RankingIntervalsTest, WhatTheLogHardlyEverShowedIsNoGain) {
   }
 }
 
+// Rewards that hardly differ: a single one of 0 would outweigh all differences.
+TEST(RankingIntervalsTest, RewardsThatWereNotSeenArePossible) {
+  auto sums = RankingSums::Create(
+      {.value = {{1}, 0}, .policies = {{}}, .num_groups = 1024});
+  ASSERT_OK(sums);
+  for (uint64_t unit = 0; unit < 400; ++unit) {
+    const double reward = unit % 2 == 0 ? 0.89 : 0.91;
+    const double sure = 0;
+    const JudgedRanking ranking = {.log_conditionals = {&sure, 1}};
+    ASSERT_OK(
+        sums->Add(MixedUnit(unit), 1,
+                  {.rewards = {&reward, 1}, .log_conditionals = {&sure, 1}},
+                  {&ranking, 1}));
+  }
+  EXPECT_EQ(BestRankingInterval({.sums = &*sums})->kind,
+            IntervalKind::kBoundedLikelihood);
+}
+
 TEST(RankingIntervalsTest, WhatIsNotSupportedHasNone) {
   auto sums = RankingSums::Create(
       {.value = {kTwoRanks, 0}, .policies = {{}}, .num_groups = 16});
