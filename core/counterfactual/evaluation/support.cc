@@ -69,21 +69,26 @@ struct Terms {
   double mass = 0;  // Mean c.
 };
 
-// Range of the term of one decision for c = 0.
+// What a term of one decision is at least on the left and at most on the right.
 struct Extent {
   double least = 0;
   double most = 0;
 };
 
-// Returns the range of ρ (r - β) + β, which is [-β (W - 1), W (1 - β) + β], or
-// of that minus r for a gain. If the missing mass is not known in all
-// decisions, the range also covers ρ r and 1 - ρ (1 - r).
+// With c = 0 it is ρ (r - β) + β in [-β (W - 1), W (1 - β) + β], and the same
+// less r. Missing mass, at most 1, takes β c away on the left and adds (1 - β)
+// c on the right. Of a policy that is not known for all decisions there are
+// also ρ r and 1 - ρ (1 - r).
 Extent ExtentOf(const CutPolicy& policy, double beta, bool is_gain) {
   const double more = std::max(policy.limit - 1, 0.0);
   Extent extent = {-beta * more, 1 + (1 - beta) * more};
   if (is_gain) {
     extent = {std::min(-beta * more, -(1 - beta)),
               std::max((1 - beta) * more, beta)};
+  }
+  if (policy.mass > 0) {
+    extent.least -= beta;
+    extent.most += 1 - beta;
   }
   if (!policy.is_known) {
     extent.least = std::min(extent.least, is_gain ? -1.0 : 0.0);
@@ -92,12 +97,17 @@ Extent ExtentOf(const CutPolicy& policy, double beta, bool is_gain) {
   return extent;
 }
 
-// Returns the range of (ρ_A - ρ_B) (r - β). If a missing mass is not known in
-// all decisions, the range also covers ρ_A r + ρ_B (1 - r) - 1, and the same
-// with A and B exchanged.
+// With c = 0 it is (ρ_A - ρ_B) (r - β). Missing mass takes c_B (1 - β) + β c_A
+// away on the left and adds c_A (1 - β) + β c_B on the right. Of policies that
+// are not known for all decisions there are also ρ_A r + ρ_B (1 - r) - 1 and
+// the same with A and B exchanged.
 Extent ExtentOfPair(const CutPolicy& a, const CutPolicy& b, double beta) {
   Extent extent = {-std::max(b.limit * (1 - beta), a.limit * beta),
                    std::max(a.limit * (1 - beta), b.limit * beta)};
+  if (a.mass > 0 || b.mass > 0) {
+    extent.least -= 1;
+    extent.most += 1;
+  }
   if (!a.is_known || !b.is_known) {
     extent.least = std::min(extent.least, -1.0 - beta * a.limit);
     extent.most = std::max(extent.most, 1.0 + beta * b.limit);

@@ -13,6 +13,7 @@
 #include "core/counterfactual/evaluation/improvement.h"
 #include "core/counterfactual/evaluation/mean_interval.h"
 #include "core/counterfactual/evaluation/planning.h"
+#include "core/counterfactual/evaluation/support.h"
 #include "core/counterfactual/moments.h"
 #include "gtest/gtest.h"
 #include "sortition/config/v1/ope.pb.h"
@@ -618,6 +619,47 @@ TEST(BestIntervalTest, NoComplaintAmongFewLargeWeightsIsNoProof) {
   const double surely = -std::log(0.015) / (kDecisions * 0.015);
   EXPECT_LT(best.interval.lower, -0.95 * surely);
   EXPECT_GT(best.interval.lower, -1.05 * surely);
+}
+
+// The smallest and the largest terms of single decisions, of which some miss
+// half of the policy.
+TEST(SidesTest, NoTermIsSmallerThanTheSmallestPossibleOne) {
+  constexpr double kLogged[3] = {0.25, 0.75, 0};
+  constexpr double kHalfMissing[3] = {0.5, 0, 0.5};
+  constexpr double kOther[3] = {0.1, 0.4, 0.5};
+  const MissingMass missing[2] = {MissingMassOf(kHalfMissing, kLogged),
+                                  MissingMassOf(kOther, kLogged)};
+  RandomSequence random(SeedKey(51));
+  PolicySums sums(2, 512);
+  for (uint64_t i = 0; i < 400; ++i) {
+    const size_t action = random.Uniform() < 0.25 ? 0 : 1;
+    JudgedDecision policies[2];
+    const double* const targets[2] = {kHalfMissing, kOther};
+    for (size_t k = 0; k < 2; ++k) {
+      policies[k] = {.log_weight =
+                         std::log(targets[k][action] / kLogged[action])};
+      policies[k].missing = missing[k];
+    }
+    sums.Add(i, 1, random.Uniform() < 0.6 ? 1 : 0, policies);
+  }
+  for (const Of of : {Of::kValue, Of::kGainOverLog, Of::kGainOverPolicy}) {
+    for (const size_t policy : {size_t{0}, size_t{1}}) {
+      IntervalTask task = TaskOf(sums, of);
+      task.policy = policy;
+      task.other = 1 - policy;
+      const Sides sides = SidesOf(task);
+      EXPECT_GT(sides.missing_mass, 0.2);
+      for (size_t g = 0; g < sums.sums().num_groups(); ++g) {
+        if (!sums.sums().is_used(g)) continue;
+        // A group is one decision.
+        for (const Side* const side : {&sides.above, &sides.below}) {
+          EXPECT_GE(Apply(side->mean.numerator, sums.sums().group(g)),
+                    side->least_term - 1e-12)
+              << static_cast<int>(of);
+        }
+      }
+    }
+  }
 }
 
 // It says where the value is, as that of an unbiased estimate does.
