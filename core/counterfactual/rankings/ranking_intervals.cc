@@ -77,7 +77,11 @@ double BettingBound(const RankingIntervalTask& task, const Side& side) {
 std::optional<Weight> OneSidedWeightOf(const RankingIntervalTask& task) {
   if (task.of == Of::kLogged) return Weight::kShownPrefix;
   const std::optional<Weight> kind = RankingWeightOf(task.estimator);
-  return kind == Weight::kPseudoInverse ? std::nullopt : kind;
+  if (kind == Weight::kPseudoInverse) return std::nullopt;
+  if (kind == Weight::kMarginal && task.sums->ShownRanksVary()) {
+    return std::nullopt;
+  }
+  return kind;
 }
 
 std::optional<Bounds> BettingOf(const RankingIntervalTask& task) {

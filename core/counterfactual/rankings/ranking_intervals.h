@@ -27,17 +27,21 @@ std::vector<Ratio> RatiosOf(const RankingIntervalTask& task);
 // Returns the interval of that kind, cut to what is possible: values are in
 // [0, RankingValue::Largest()]. It holds under the estimator's assumption about
 // users; nullopt if it does not apply:
-//  - kStudent and kBootstrap are intervals of the estimate. They assume full
-//    support.
-//  - kEmpiricalLikelihood, kBoundedLikelihood and kBetting are intervals of the
-//    value, even if the log lacks support; kBetting holds for every number of
-//    units. They use the plain terms of the estimator's weights, whatever its
-//    form, and apply to kWholeOrder, kShownPrefix, kPrefix and kMarginal, whose
-//    weights are at least 0. With X = Σ_k α_k ρ_k
-//    r_k + β ρ w, X̄ the same of 1 - r, and A = Σ_k α_k + β, shown ranks only:
+//  - kStudent and kBootstrap are of the estimate. They assume that the log
+//    could show whatever the policy shows.
+//  - kEmpiricalLikelihood, kBoundedLikelihood and kBetting are of the value,
+//    also where the log could not show everything or never did; kBetting for
+//    every number of units. They go by the plain terms of the estimator's
+//    weights, whatever its form, and apply to kWholeOrder, kShownPrefix,
+//    kPrefix and kMarginal, whose weights are at least 0. With X = Σ_k α_k ρ_k
+//    r_k + β ρ w, X̄ the same of 1 - r, and A = Σ_k α_k + β:
 //      E[X] <= v <= E[A - X̄],  E[X - R] <= v - v₀ <= E[A - X̄ - R],
 //      E[X_A + X̄_B - A] <= v_A - v_B.
-//    It needs a number of shown ranks that does not depend on the order.
+//    The ranks k are the logged ones up to the deepest rank that any decision
+//    showed. What a decision did not show of them has r_k = 0 and the weight of
+//    the shown ranks, so that the number of shown ranks may depend on those
+//    above (ranked_decision.h). Weights of single ranks are then not right:
+//    kMarginal has none of these intervals where ShownRanksVary().
 //  - kClopperPearson and kBernstein never do.
 // Those of kAdaptive take its choices for given.
 std::optional<JudgedInterval> MakeRankingInterval(

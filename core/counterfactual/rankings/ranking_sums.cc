@@ -14,14 +14,15 @@ using Kind = RankingEstimatorKind;
 using Weight = RankingWeightKind;
 using Form = RankingForm;
 
-// Entries of a row: those of the log (by rank, by segment and fold), then those
-// of each policy.
+// Entries of a row: those of the log (two blocks by rank, one by segment and
+// fold), then those of each policy.
 constexpr size_t kCount = 0;
 constexpr size_t kReward = 1;   // R
-constexpr size_t kLargest = 2;  // R if all rewards were 1
+constexpr size_t kLargest = 2;  // R if all rewards of shown ranks were 1
 constexpr size_t kFirstRank = 3;
+constexpr size_t kLogRankBlocks = 2;  // r_k, and decisions that hid rank k
 
-// Entries of a policy: three blocks by weight, single ones, four blocks by
+// Entries of a policy: three blocks by weight, single ones, five blocks by
 // rank, and one by segment, fold and candidate.
 constexpr size_t kPlain = 0;
 constexpr size_t kDoublyRobust = kPlain + kNumRankingWeights;
@@ -35,12 +36,13 @@ constexpr size_t kPrefixWeight = 0;    // ρ_{1:k}
 constexpr size_t kPrefixGain = 1;      // ρ_{1:k} r_k
 constexpr size_t kMarginalWeight = 2;  // m_k
 constexpr size_t kMarginalGain = 3;    // m_k r_k
-constexpr size_t kRankBlocks = 4;
+constexpr size_t kHiddenWeight = 4;    // ρ_{1:L} of decisions that hid rank k
+constexpr size_t kRankBlocks = 5;
 
 size_t At(Weight kind) { return static_cast<size_t>(kind); }
 
 size_t LogEntries(const RankingSums::Options& options) {
-  return kFirstRank + options.value.rank_weights.size() +
+  return kFirstRank + kLogRankBlocks * options.value.rank_weights.size() +
          options.num_segments * RankingSums::kNumFolds;
 }
 
@@ -93,7 +95,11 @@ RankingSums::RankingSums(Options options)
 }
 
 size_t RankingSums::SegmentCount(size_t segment, size_t fold) const {
-  return kFirstRank + num_ranks() + segment * kNumFolds + fold;
+  return kFirstRank + kLogRankBlocks * num_ranks() + segment * kNumFolds + fold;
+}
+
+size_t RankingSums::HiddenEntry(size_t rank) const {
+  return kFirstRank + num_ranks() + rank;
 }
 
 size_t RankingSums::EntryOf(size_t policy, size_t entry) const {
@@ -136,13 +142,17 @@ absl::Status RankingSums::Add(uint64_t unit_hash, double share,
   const std::vector<double>& alpha = options_.value.rank_weights;
   double reward = options_.value.whole_weight * decision.whole_reward;
   double largest = options_.value.whole_weight;
-  for (size_t k = 0; k < std::min(decision.rewards.size(), num_ranks()); ++k) {
+  for (size_t k = 0; k < NumShown(decision); ++k) {
     row[kFirstRank + k] += share * decision.rewards[k];
     reward += alpha[k] * decision.rewards[k];
     largest += alpha[k];
   }
   row[kReward] += share * reward;
   row[kLargest] += share * largest;
+  most_shown_ = std::max(most_shown_, NumShown(decision));
+  for (size_t k = NumShown(decision); k < NumLogged(decision); ++k) {
+    row[HiddenEntry(k)] += share;
+  }
   for (size_t h = 0; h < policies.size(); ++h) {
     AddPolicy({decision, share, fold}, h, policies[h], row);
   }
@@ -182,6 +192,9 @@ void RankingSums::AddPolicy(const Added& added, size_t policy,
     rank_weights_[policy * 2 * num_ranks() + k].Add(prefix);
     rank_weights_[(policy * 2 + 1) * num_ranks() + k].Add(marginal);
   }
+  for (size_t k = NumShown(decision); k < NumLogged(decision); ++k) {
+    row[RankEntry(policy, kHiddenWeight, k)] += share * scratch_.shown;
+  }
   const size_t first = CandidateEntry(policy, decision.segment, added.fold, 0);
   const size_t first_weight =
       ((policy * options_.num_segments + decision.segment) * kNumFolds +
@@ -194,9 +207,18 @@ void RankingSums::AddPolicy(const Added& added, size_t policy,
   }
 }
 
+size_t RankingSums::NumShown(const RankedDecision& decision) const {
+  return std::min(decision.rewards.size(), num_ranks());
+}
+
+size_t RankingSums::NumLogged(const RankedDecision& decision) const {
+  return std::min(decision.log_conditionals.size(), num_ranks());
+}
+
 void RankingSums::Merge(const RankingSums& other) {
   sums_.Merge(other.sums_);
   num_decisions_ += other.num_decisions_;
+  most_shown_ = std::max(most_shown_, other.most_shown_);
   AddAll(other.weights_, &weights_);
   AddAll(other.rank_weights_, &rank_weights_);
   AddAll(other.candidate_weights_, &candidate_weights_);
@@ -299,7 +321,7 @@ Ratio RankingSums::LoggedRewardAtRank(size_t rank) const {
 }
 
 Ratio RankingSums::MeanWeight(size_t policy, Weight kind) const {
-  return {{{EntryOf(policy, kWeight + At(kind)), 1}}, LargestReward()};
+  return {WeightTerm(policy, kind), LargestReward()};
 }
 
 double RankingSums::EffectiveSampleSize(size_t policy, Kind kind) const {
@@ -341,11 +363,38 @@ SumFunction RankingSums::PlainTerm(size_t policy, Weight kind) const {
 }
 
 SumFunction RankingSums::PlainRegret(size_t policy, Weight kind) const {
-  return {{EntryOf(policy, kWeight + At(kind)), 1},
-          {EntryOf(policy, kPlain + At(kind)), -1}};
+  SumFunction regret = WeightTerm(policy, kind);
+  regret.push_back({EntryOf(policy, kPlain + At(kind)), -1});
+  return regret;
 }
 
-SumFunction RankingSums::LargestReward() const { return {{kLargest, 1}}; }
+SumFunction RankingSums::LargestReward() const {
+  SumFunction largest = {{kLargest, 1}};
+  for (size_t k = 0; k < most_shown_; ++k) {
+    largest.push_back({HiddenEntry(k), options_.value.rank_weights[k]});
+  }
+  return largest;
+}
+
+bool RankingSums::ShownRanksVary() const {
+  for (size_t k = 0; k < most_shown_; ++k) {
+    if (ApplyToTotals({{HiddenEntry(k), 1}}, sums_) > 0) return true;
+  }
+  return false;
+}
+
+// At hidden ranks, where nobody chose anything, m_k and γ count as 1.
+SumFunction RankingSums::WeightTerm(size_t policy, Weight kind) const {
+  const bool is_by_order =
+      kind != Weight::kMarginal && kind != Weight::kPseudoInverse;
+  SumFunction weight = {{EntryOf(policy, kWeight + At(kind)), 1}};
+  for (size_t k = 0; k < most_shown_; ++k) {
+    weight.push_back(
+        {is_by_order ? RankEntry(policy, kHiddenWeight, k) : HiddenEntry(k),
+         options_.value.rank_weights[k]});
+  }
+  return weight;
+}
 
 size_t RankingSums::CandidateFor(size_t policy, size_t segment,
                                  size_t fold) const {

@@ -39,7 +39,7 @@ class RankingSums {
   };
 
   // InvalidArgument if an option is out of its range. Memory: 8 bytes for each
-  // group times about 22 + 4 counted ranks + 6 segments for each policy.
+  // group times about 22 + 5 counted ranks + 6 segments for each policy.
   static absl::StatusOr<RankingSums> Create(Options options);
 
   // Adds a decision as each policy sees it. `unit_hash` stands for its unit;
@@ -83,10 +83,16 @@ class RankingSums {
                                    size_t rank) const;
 
   // Sums of what is one-sided: of the plain term, of the plain term of 1 - r,
-  // and of what could have been earned.
+  // and of what could have been earned. All logged ranks could have earned
+  // something, up to the deepest rank that any decision showed. Those that a
+  // decision hid earned 0 there, with the weight ρ_{1:L}.
   SumFunction PlainTerm(size_t policy, RankingWeightKind kind) const;
   SumFunction PlainRegret(size_t policy, RankingWeightKind kind) const;
   SumFunction LargestReward() const;
+  // Whether a decision hid a logged rank that another one showed: the number of
+  // shown ranks is not the smaller one of the logged ranks and a constant, and
+  // may depend on the order.
+  bool ShownRanksVary() const;
 
   // What kAdaptive chooses for units of a fold in a segment, by the units of
   // the other fold.
@@ -97,6 +103,12 @@ class RankingSums {
  private:
   explicit RankingSums(Options options);
 
+  // Of the ranks that count.
+  size_t NumShown(const RankedDecision& decision) const;
+  size_t NumLogged(const RankedDecision& decision) const;
+  // Weight of the decisions that hid this rank: logged it without showing it.
+  size_t HiddenEntry(size_t rank) const;
+  SumFunction WeightTerm(size_t policy, RankingWeightKind kind) const;
   size_t SegmentCount(size_t segment, size_t fold) const;
   size_t EntryOf(size_t policy, size_t entry) const;
   size_t RankEntry(size_t policy, size_t block, size_t rank) const;
@@ -129,7 +141,8 @@ class RankingSums {
   bool needs_marginals_ = false;
   GroupSums sums_;
   uint64_t num_decisions_ = 0;
-  std::vector<Squares> weights_;       // By policy and RankingWeightKind.
+  size_t most_shown_ = 0;         // Of one decision, of the ranks that count.
+  std::vector<Squares> weights_;  // By policy and RankingWeightKind.
   std::vector<Squares> rank_weights_;  // By policy, kPrefix or not, and rank.
   // By policy, segment, fold and candidate.
   std::vector<Squares> candidate_weights_;

@@ -55,9 +55,7 @@ class Rows {
     const RankingIntervalTask gain_task = TaskOf(
         policy, kind, style_.against ? Of::kGainOverPolicy : Of::kGainOverLog);
     if (!value.has_value()) {
-      row.set_no_interval(
-          "What the log could not show may earn anything, and nothing bounds "
-          "by how much this estimate misses it.");
+      row.set_no_interval(WhyNoInterval(kind));
       const auto alone = EstimateAlone(TaskOf(policy, kind, Of::kValue));
       if (!alone.has_value()) return std::nullopt;
       row.set_value_alone(scale_ * alone->value);
@@ -121,8 +119,18 @@ class Rows {
     return task;
   }
 
-  // Returns the estimate without an interval; nullopt if the estimator is not
-  // supported.
+  std::string WhyNoInterval(Kind kind) const {
+    if (RankingWeightOf(kind) == RankingWeightKind::kMarginal &&
+        judgement_.sums().ShownRanksVary()) {
+      return "Some decisions show ranks that others hide. If users look on "
+             "because of what stands above, weights of single ranks are not "
+             "right, and nothing bounds by how much this estimate misses it.";
+    }
+    return "What the log could not show may earn anything, and nothing bounds "
+           "by how much this estimate misses it.";
+  }
+
+  // Without an interval; nullopt if the estimator is not supported.
   static std::optional<RatioEstimate> EstimateAlone(
       const RankingIntervalTask& task) {
     const std::vector<Ratio> ratios = RatiosOf(task);
