@@ -110,7 +110,6 @@ absl::StatusOr<ClickTerms> ClickTermsOf(const Examination& examination,
     const double examined =
         ranking.examinations.empty() ? alpha : ranking.examinations[k];
     if (examined == 0) continue;
-    if (examined < least_examination) ++terms.num_clipped;
     const double weight =
         ranking.target_weights[k] / std::max(examined, least_examination);
     const double modelled = has_model ? ranking.modelled_relevances[k] : 0;

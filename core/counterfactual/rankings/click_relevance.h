@@ -56,7 +56,6 @@ struct ClickTerms {
   // either ᾱ or γ̂ is right, with α and β right at the ranks. Without a model
   // the same as `plain`.
   double doubly_robust = 0;
-  size_t num_clipped = 0;  // Ranks with ᾱ below the least.
 };
 
 // Returns what a decision contributes. ᾱ below `least_examination` in [0, 1]

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "core/counterfactual/estimators.h"
 #include "core/counterfactual/evaluation/intervals.h"
 #include "core/counterfactual/rankings/ranking_intervals.h"
 
@@ -58,12 +57,9 @@ class Rows {
       row.set_no_interval(WhyNoInterval(kind));
       const auto alone = EstimateAlone(TaskOf(policy, kind, Of::kValue));
       if (!alone.has_value()) return std::nullopt;
-      row.set_value_alone(scale_ * alone->value);
-      row.set_standard_error(scale_ * alone->standard_error);
+      SetValueAlone(*alone, scale_, &row);
       const auto gain = has_gain ? EstimateAlone(gain_task) : std::nullopt;
-      if (!gain.has_value()) return row;
-      row.set_gain_alone(scale_ * gain->value);
-      row.set_gain_standard_error(scale_ * gain->standard_error);
+      if (gain.has_value()) SetGainAlone(*gain, scale_, &row);
       return row;
     }
     SetValue(*value, scale_, &row);
@@ -77,14 +73,15 @@ class Rows {
     if (!judgement_.has_clicks(policy)) return std::nullopt;
     const ClickSums& clicks = *judgement_.clicks();
     std::vector<Ratio> value = clicks.RatiosOf(policy, false);
-    const auto judged = StudentInterval(value);
-    if (!judged.has_value()) return std::nullopt;
     OpeEstimate row;
     row.set_estimator("clicks");
     row.set_assumes(
         "Users look at ranks as --examination says, and click by what they "
         "look at alone, besides --click_offsets.");
-    SetValue(*judged, 1, &row);
+    row.set_no_interval(
+        "Items that the log hardly ever put where users look may earn "
+        "anything, and nothing bounds by how much this estimate misses it.");
+    SetValueAlone(EstimateRatios(clicks.sums(), value), 1, &row);
     if (style_.against == policy) return row;
     const size_t other = style_.against.value_or(judgement_.num_policies());
     if (style_.against && !judgement_.has_clicks(other)) return row;
@@ -92,7 +89,7 @@ class Rows {
       ratio.factor = -ratio.factor;
       value.push_back(std::move(ratio));
     }
-    if (const auto gain = StudentInterval(value)) SetGain(*gain, 1, &row);
+    SetGainAlone(EstimateRatios(clicks.sums(), value), 1, &row);
     return row;
   }
 
@@ -138,21 +135,16 @@ class Rows {
     return EstimateRatios(task.sums->sums(), ratios);
   }
 
-  // Bets would need to know how large a term can be.
-  std::optional<JudgedInterval> StudentInterval(
-      const std::vector<Ratio>& ratios) const {
-    const RatioEstimate estimate =
-        EstimateRatios(judgement_.clicks()->sums(), ratios);
-    if (estimate.num_groups < 2) return std::nullopt;
-    const double slack =
-        StudentQuantile((1 + style_.confidence) / 2, estimate.num_groups - 1) *
-        estimate.standard_error;
-    return JudgedInterval{.interval = {estimate.value, estimate.value - slack,
-                                       estimate.value + slack},
-                          .standard_error = estimate.standard_error,
-                          .kind = IntervalKind::kStudent};
+  static void SetValueAlone(const RatioEstimate& value, double scale,
+                            OpeEstimate* row) {
+    row->set_value_alone(scale * value.value);
+    row->set_standard_error(scale * value.standard_error);
   }
-
+  static void SetGainAlone(const RatioEstimate& gain, double scale,
+                           OpeEstimate* row) {
+    row->set_gain_alone(scale * gain.value);
+    row->set_gain_standard_error(scale * gain.standard_error);
+  }
   void SetValue(const JudgedInterval& judged, double scale,
                 OpeEstimate* row) const {
     Store(judged, scale, style_.confidence, row->mutable_value());

@@ -66,8 +66,13 @@ TEST_F(RankingsOpeTest, AllRowsAreRightForUsersOfSingleRanks) {
   EXPECT_LT(RowOf(rankings, "clicks")->standard_error(),
             RowOf(rankings, "rips")->standard_error());
   const OpeEstimate& clicks = *RowOf(rankings, "clicks");
-  EXPECT_NEAR(clicks.gain().value(), value - logged_.Value(User::kExamine),
+  EXPECT_NEAR(clicks.gain_alone(), value - logged_.Value(User::kExamine),
               5 * clicks.gain_standard_error());
+  // Weights of items are cut, and what the log hardly ever put where users look
+  // is not charged.
+  EXPECT_FALSE(clicks.has_value());
+  EXPECT_FALSE(clicks.has_gain());
+  EXPECT_THAT(clicks.no_interval(), HasSubstr("hardly ever put"));
   EXPECT_FALSE(TestOf(rankings, "above")->rejected());
   EXPECT_THAT(rankings.guidance(), HasSubstr("no test contradicts"));
   EXPECT_EQ(FindingOf(PolicyOf(report, "version:2"), "rewards_depend_above"),
