@@ -29,6 +29,12 @@ class TuplePolicy {
   // for the number of tuples.
   virtual double weight(size_t /*i*/) const { return 1; }
 
+  // The unit that the tuple belongs to: tuples of different units are
+  // independent. nullopt: units are not known, for any tuple.
+  virtual std::optional<uint64_t> unit(size_t /*i*/) const {
+    return std::nullopt;
+  }
+
   // The observed reward of the logging policy, in [0, 1], even if the user was
   // shown something else.
   virtual double reward(size_t i) const { return -loss(i); }

@@ -152,19 +152,35 @@ std::string StartName(Start start) {
 struct ValidationSample {
   std::vector<double> log_weights;
   std::vector<double> rewards;
-  std::vector<double> counts;  // Empty: 1.
+  std::vector<double> counts;   // Empty: 1.
+  std::vector<uint64_t> units;  // Empty: not known.
 };
+
+// Empty if they are not known.
+std::vector<uint64_t> UnitsOf(const TuplePolicy& policy) {
+  std::vector<uint64_t> units;
+  for (size_t i = 0; i < policy.num_tuples(); ++i) {
+    const std::optional<uint64_t> unit = policy.unit(i);
+    if (!unit.has_value()) return {};
+    units.push_back(*unit);
+  }
+  return units;
+}
 
 absl::StatusOr<ValidationSample> SampleOf(const GridTask& task,
                                           const Eigen::VectorXd& parameters) {
   ASSIGN_OR_RETURN(const auto policy, task.data->ValidationPolicy());
   ValidationSample sample{.log_weights = LogWeights(parameters, policy.get()),
                           .rewards = Rewards(*policy),
-                          .counts = WeightsOf(*policy)};
+                          .counts = WeightsOf(*policy),
+                          .units = UnitsOf(*policy)};
+  // Each of the rewards below is a unit of its own.
+  uint64_t unit = std::numeric_limits<uint64_t>::max();
   for (const double reward : task.data->UnreachableRewards()) {
     sample.log_weights.push_back(-std::numeric_limits<double>::infinity());
     sample.rewards.push_back(reward);
     if (!sample.counts.empty()) sample.counts.push_back(1);
+    if (!sample.units.empty()) sample.units.push_back(unit--);
   }
   return sample;
 }
@@ -204,7 +220,7 @@ absl::StatusOr<Validation> Validate(const Grid& grid,
   constexpr double kConfidence = 0.95;
   ASSIGN_OR_RETURN(const ValidationSample sample,
                    SampleOf(grid.task, parameters));
-  const auto& [log_weights, rewards, counts] = sample;
+  const auto& [log_weights, rewards, counts, units] = sample;
   const auto size = static_cast<uint64_t>(
       counts.empty() ? static_cast<double>(rewards.size())
                      : std::accumulate(counts.begin(), counts.end(), 0.0));
@@ -220,7 +236,8 @@ absl::StatusOr<Validation> Validate(const Grid& grid,
       SelfNormalisedGain({.rewards = rewards,
                           .log_weights = log_weights,
                           .other_log_weights = grid.parent_log_weights,
-                          .counts = counts});
+                          .counts = counts,
+                          .units = units});
   const bool misses_support = MissesSupport(gain.weight, size, 1);
   return Validation{
       .reward = {estimates.unclipped_ips, estimates.ips.lower,

@@ -91,6 +91,9 @@ class LinearTuplePolicy : public TuplePolicy {
   double weight(size_t i) const override {
     return weights_.empty() ? 1 : weights_[i];
   }
+  std::optional<uint64_t> unit(size_t i) const override {
+    return tuples_[i].unit;
+  }
   // Also -infinity where something else than the action was shown, except with
   // kWeighed: what the policy would get there is unknown.
   void LogProbabilities(const Eigen::VectorXd& parameters,

@@ -2,15 +2,58 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/counterfactual/moments.h"
-#include "core/learners/counterfactual/weighted_tuples.h"
 
 namespace sortition {
 namespace {
 
-// Estimates of one of the two policies of a sample.
+double CountAt(const GainSample& sample, size_t i) {
+  return sample.counts.empty() ? 1 : sample.counts[i];
+}
+
+// Σ (Σ c d)² over units, with the inner sum over the tuples of a unit, times G
+// / (G - 1) for G units; infinity for a single one.
+double SquaresByUnit(const GainSample& sample,
+                     std::span<const double> deviations) {
+  std::vector<std::pair<uint64_t, double>> parts;
+  for (size_t i = 0; i < deviations.size(); ++i) {
+    parts.emplace_back(sample.units[i], CountAt(sample, i) * deviations[i]);
+  }
+  std::sort(parts.begin(), parts.end());
+  double squares = 0;
+  double num_units = 0;
+  for (size_t i = 0; i < parts.size(); ++num_units) {
+    const uint64_t unit = parts[i].first;
+    double sum = 0;
+    for (; i < parts.size() && parts[i].first == unit; ++i) {
+      sum += parts[i].second;
+    }
+    squares += sum * sum;
+  }
+  return num_units > 1 ? num_units / (num_units - 1) * squares
+                       : std::numeric_limits<double>::infinity();
+}
+
+// Returns the mean of values of the tuples, with its standard error.
+MeanWeight MeanOf(const GainSample& sample, std::vector<double> values) {
+  Moments moments;
+  for (size_t i = 0; i < values.size(); ++i) {
+    moments.Add(values[i], CountAt(sample, i));
+  }
+  if (sample.units.empty()) {
+    return {moments.mean(), std::sqrt(moments.variance() / moments.total())};
+  }
+  for (double& value : values) value -= moments.mean();
+  return {moments.mean(),
+          std::sqrt(SquaresByUnit(sample, values)) / moments.total()};
+}
+
+// One of the two policies of a sample.
 struct SideOfGain {
   std::span<const double> log_weights;  // Empty: all weights are 1.
   MeanWeight weight{1, 0};
@@ -32,7 +75,9 @@ SideOfGain SideOf(const GainSample& sample,
                   std::span<const double> log_weights) {
   SideOfGain side{.log_weights = log_weights};
   if (!log_weights.empty()) {
-    side.weight = MeanWeightOf(log_weights, sample.counts);
+    std::vector<double> weights(log_weights.size());
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = side.WeightAt(i);
+    side.weight = MeanOf(sample, std::move(weights));
   }
   constexpr double kErrors = 2;
   side.share = std::fmin(1, side.weight.value + kErrors * side.weight.error);
@@ -40,7 +85,7 @@ SideOfGain SideOf(const GainSample& sample,
   double squares = 0;
   double rewards = 0;
   for (size_t i = 0; i < sample.rewards.size(); ++i) {
-    const double count = sample.counts.empty() ? 1 : sample.counts[i];
+    const double count = CountAt(sample, i);
     const double weight = side.WeightAt(i);
     weights += count * weight;
     squares += count * weight * weight;
@@ -57,15 +102,14 @@ SideOfGain SideOf(const GainSample& sample,
 Gain SelfNormalisedGain(const GainSample& sample) {
   const SideOfGain own = SideOf(sample, sample.log_weights);
   const SideOfGain other = SideOf(sample, sample.other_log_weights);
-  Moments influence;
+  std::vector<double> influences;
   for (size_t i = 0; i < sample.rewards.size(); ++i) {
     const double r = sample.rewards[i];
-    influence.Add(own.InfluenceAt(i, r) - other.InfluenceAt(i, r),
-                  sample.counts.empty() ? 1 : sample.counts[i]);
+    influences.push_back(own.InfluenceAt(i, r) - other.InfluenceAt(i, r));
   }
   return {.value = own.value() - other.value(),
           .of_supported = own.reward - other.reward,
-          .standard_error = std::sqrt(influence.variance() / influence.total()),
+          .standard_error = MeanOf(sample, std::move(influences)).error,
           .weight = own.weight,
           .effective_sample_size = own.effective_sample_size};
 }

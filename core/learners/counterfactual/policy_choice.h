@@ -1,5 +1,6 @@
 #pragma once
-// Ranks policies by their estimated gain on the same validation tuples.
+// Ranks policies by estimates on the same validation tuples, to choose one.
+#include <cstdint>
 #include <span>
 
 #include "core/counterfactual/diagnostics.h"
@@ -13,6 +14,9 @@ struct GainSample {
   // log ρ₀ of the policy to compare with. Empty: the logging policy, ρ₀ = 1.
   std::span<const double> other_log_weights = {};
   std::span<const double> counts = {};  // c; empty: each tuple counts once.
+  // What tuples of different units earn is independent. Empty: each tuple is a
+  // unit of its own.
+  std::span<const uint64_t> units = {};
 };
 
 // Estimated gain of a policy over another one.
@@ -40,15 +44,17 @@ struct Gain {
   }
 };
 
-// Returns the gain of the policy over the other one, paired by tuple,
-//   g = m S - m₀ S₀,  S = Σ c ρ r / Σ c ρ  [SwaminathanJoachims15b].
-// S does not depend on the scale of the weights, so it has less noise than the
-// mean of ρ r. But S ignores missing support. With the mean weight ρ̄ and its
-// standard error s, m = min(1, ρ̄ + 2 s) is the largest share of the policy that
-// the log can support; the rest counts as the smallest reward, 0. The standard
-// error is that of the mean influence (delta method), for a fixed m:
-//   m ρ (r - S) / ρ̄ - m₀ ρ₀ (r - S₀) / ρ̄₀.
-// A policy without any weight earns 0.
+// Returns how much more the policy earns than the other one,
+//   g = m S - m₀ S₀,  S = Σ c ρ r / Σ c ρ  [SwaminathanJoachims15b],
+// paired by tuple. S does not depend on the scale of the weights, so that it
+// has less noise than the mean of ρ r. But it ignores what was never logged: m
+// = min(1, ρ̄ + 2 s), ρ̄ the mean weight and s its standard error, is the largest
+// share of the policy that the log can support, and the rest counts as the
+// smallest reward, 0. The standard error is that of the influence (delta
+// method)
+//   m ρ (r - S) / ρ̄ - m₀ ρ₀ (r - S₀) / ρ̄₀,
+// in which m is taken for known. Influences of one unit are added up before
+// they are squared, here and for s. A policy without any weight earns 0.
 Gain SelfNormalisedGain(const GainSample& sample);
 
 }  // namespace sortition

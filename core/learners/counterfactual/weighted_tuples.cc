@@ -1,11 +1,8 @@
 #include "core/learners/counterfactual/weighted_tuples.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <type_traits>
-
-#include "core/counterfactual/moments.h"
 
 namespace sortition {
 
@@ -46,16 +43,6 @@ std::vector<double> LogWeights(const Eigen::VectorXd& parameters,
     log_weights[i] -= policy->log_propensity(i);
   }
   return log_weights;
-}
-
-MeanWeight MeanWeightOf(std::span<const double> log_weights,
-                        std::span<const double> counts) {
-  Moments weights;
-  for (size_t i = 0; i < log_weights.size(); ++i) {
-    weights.Add(std::exp(std::fmin(log_weights[i], 300)),
-                counts.empty() ? 1 : counts[i]);
-  }
-  return {weights.mean(), std::sqrt(weights.variance() / weights.total())};
 }
 
 std::vector<double> Rewards(const TuplePolicy& policy) {

@@ -8,7 +8,6 @@
 
 #include "Eigen/Core"
 #include "core/counterfactual/bounds.h"
-#include "core/counterfactual/diagnostics.h"
 #include "core/counterfactual/tuple_policy.h"
 
 namespace sortition {
@@ -47,11 +46,6 @@ struct WeightedParts {
 // Returns log(h_w(y|x) / p) of every tuple.
 std::vector<double> LogWeights(const Eigen::VectorXd& parameters,
                                TuplePolicy* policy);
-
-// Returns the mean of the weights, with its standard error. A tuple counts as
-// many times as `counts` says; empty: once.
-MeanWeight MeanWeightOf(std::span<const double> log_weights,
-                        std::span<const double> counts);
 
 // Returns the observed rewards, in [0, 1].
 std::vector<double> Rewards(const TuplePolicy& policy);

@@ -94,6 +94,10 @@ class LabelsPolicy : public TuplePolicy {
   double weight(size_t i) const override {
     return tuples_->weights.empty() ? 1 : tuples_->weights[i];
   }
+  // Replays of a context are one unit.
+  std::optional<uint64_t> unit(size_t i) const override {
+    return tuples_->contexts[i];
+  }
   void Prefetch(std::span<const uint32_t> tuples) const override;
   void AddGradient(std::span<const double> factors,
                    Eigen::VectorXd* gradient) override;

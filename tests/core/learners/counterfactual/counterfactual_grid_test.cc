@@ -456,7 +456,40 @@ TEST(SelfNormalisedGainTest, IsTheDifferenceOfWeightedMeans) {
   EXPECT_LT(counted.standard_error, gain.standard_error);
 }
 
-// The share of a policy without support counts as the smallest reward.
+// Each of the four tuples is there 20 times, as one unit: nothing more is known
+// than from four.
+TEST(SelfNormalisedGainTest, TuplesOfAUnitAreNotIndependent) {
+  const double never = -std::numeric_limits<double>::infinity();
+  const std::vector<double> rewards = {1, 0, 0.5, 0};
+  const std::vector<double> own = {std::log(2), never, 0, 0};
+  const std::vector<double> other = {0, 0, std::log(2), never};
+  const Gain alone = SelfNormalisedGain(
+      {.rewards = rewards, .log_weights = own, .other_log_weights = other});
+  std::vector<double> all_rewards, all_own, all_other;
+  std::vector<uint64_t> units;
+  for (uint64_t i = 0; i < 80; ++i) {
+    all_rewards.push_back(rewards[i % 4]);
+    all_own.push_back(own[i % 4]);
+    all_other.push_back(other[i % 4]);
+    units.push_back(i % 4);
+  }
+  GainSample sample = {.rewards = all_rewards,
+                       .log_weights = all_own,
+                       .other_log_weights = all_other};
+  const Gain independent = SelfNormalisedGain(sample);
+  sample.units = units;
+  const Gain gain = SelfNormalisedGain(sample);
+  EXPECT_NEAR(gain.value, alone.value, 1e-12);
+  EXPECT_NEAR(gain.standard_error, alone.standard_error, 1e-12);
+  EXPECT_NEAR(gain.weight.error, alone.weight.error, 1e-12);
+  EXPECT_LT(independent.standard_error, gain.standard_error / 4);
+  // Of a single unit nothing is known.
+  units.assign(80, 7);
+  EXPECT_EQ(SelfNormalisedGain(sample).standard_error,
+            std::numeric_limits<double>::infinity());
+}
+
+// What a policy does where nothing was logged counts as the smallest reward.
 TEST(SelfNormalisedGainTest, ActionsThatWereNeverLoggedEarnNothing) {
   const std::vector<double> rewards(400, 1);
   const std::vector<double> half(400, std::log(0.5));
