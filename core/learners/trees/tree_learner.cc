@@ -115,8 +115,9 @@ absl::StatusOr<double> NdcgOf(const LabelledItems& query, const PointFit& fit) {
   return Ndcg(TiedRanking(scores, query.relevances), kNdcgRanks);
 }
 
-// Returns true if a fit is better than the linear weights on the validation
-// queries by more than kLeastErrors standard errors of the mean difference.
+// Returns whether a fit is better than the linear weights on the validation
+// queries: by at least kLeastErrors standard errors of the mean difference,
+// which one query does not have.
 bool IsBetterThanLinear(const PointFit& fit, const PointFit& linear,
                         std::span<const LabelledItems> validation) {
   double sum = 0;
@@ -127,9 +128,10 @@ bool IsBetterThanLinear(const PointFit& fit, const PointFit& linear,
     squares += gain * gain;
   }
   const auto n = static_cast<double>(validation.size());
-  // n times the standard error of the mean. Its variance has the denominator n
-  // rather than n - 1, so that it exists for one query.
-  const double error = std::sqrt(std::max(0.0, squares - sum * sum / n));
+  if (n < 2) return false;
+  // n times the standard error of the mean.
+  const double error =
+      std::sqrt(std::max(0.0, (squares - sum * sum / n) * n / (n - 1)));
   return sum > kLeastErrors * error;
 }
 

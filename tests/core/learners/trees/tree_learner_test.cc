@@ -41,13 +41,14 @@ std::unique_ptr<LabelledLearner> Learner(const TreeOptions& options = {}) {
   return *std::move(made);
 }
 
-// Feature 1 is right in the training query and wrong in the validation query,
-// where a score by it ranks the relevant candidate second: NDCG 1 / log2(3).
+// Feature 1 is right in the training query and wrong in the two validation
+// queries, where a score by it ranks the relevant candidate second: NDCG 1 /
+// log2(3).
 class TreeLearnerTest : public testing::Test {
  protected:
   TreeLearnerTest() {
     training_.Add({1, 0, 0, 1}, {0, 1});
-    validation_.Add({0, 1, 1, 0}, {0, 1});
+    for (int i = 0; i < 2; ++i) validation_.Add({0, 1, 1, 0}, {0, 1});
     task_ = {.training = training_.views(), .validation = validation_.views()};
     task_.train_trees =
         [this](std::span<const LabelledItems>, std::span<const LabelledItems>,
@@ -108,7 +109,23 @@ TEST_F(TreeLearnerTest, FallsBackToLinearWeights) {
     EXPECT_EQ(result.weights.size(), 2);
     EXPECT_THAT(result.note,
                 HasSubstr("No trees were better than the linear weights "
-                          "(listnet) on the 1 validation queries"));
+                          "(listnet) on the 2 validation queries"));
+  }
+}
+
+// One query has no standard error, and one of two that gains nothing has one
+// that is as large as the mean gain.
+TEST_F(TreeLearnerTest, FewQueriesDoNotShowThatTreesAreBetter) {
+  trees_ = Stump(-10);
+  TestQueries one;
+  one.Add({0, 1, 1, 0}, {0, 1});
+  TestQueries two;
+  two.Add({0, 1, 1, 0}, {0, 1});
+  two.Add({0, 0, 1, 0}, {0, 1});
+  for (const TestQueries* const few : {&one, &two}) {
+    task_.validation = few->views();
+    ASSERT_OK_AND_ASSIGN(const LabelledResult result, Learner()->Train(task_));
+    EXPECT_EQ(result.chosen, 0);
   }
 }
 
