@@ -9,6 +9,14 @@ namespace {
 // square is constant. The relative precision of floats is 2^-24.
 constexpr double kConstant = 1e-6;
 
+// Returns from how many of `n` rows with a feature on its standard deviation is
+// its scale.
+double FewestRows(double n) {
+  constexpr double kFewest = 10;
+  constexpr double kShare = 0.01;
+  return std::fmin(kFewest, kShare * n);
+}
+
 // Calls visit(feature, value) for each feature of each candidate, zeros of
 // sparse rows left out.
 template <typename Visit>
@@ -30,19 +38,25 @@ FeatureScale::FeatureScale(std::span<const LabelledItems> queries)
   double n = 0;
   for (const LabelledItems& query : queries) n += query.items.num_candidates();
   const size_t d = scales_.size();
-  std::vector<double> means(d), squares(d), deviations(d), present(d);
+  std::vector<double> means(d), squares(d), deviations(d), present(d),
+      nonzero(d);
   ForEachValue(queries, [&](size_t j, double value) {
     means[j] += value / n;
     squares[j] += value * value / n;
     ++present[j];
+    nonzero[j] += value != 0 ? 1 : 0;
   });
   ForEachValue(queries, [&](size_t j, double value) {
     deviations[j] += (value - means[j]) * (value - means[j]) / n;
   });
+  const double fewest = FewestRows(n);
   for (size_t j = 0; j < d; ++j) {
     deviations[j] += (n - present[j]) / n * means[j] * means[j];
     const double size = std::sqrt(squares[j]);
-    const double deviation = std::sqrt(deviations[j]);
+    double deviation = std::sqrt(deviations[j]);
+    if (nonzero[j] > 0 && nonzero[j] < fewest) {
+      deviation = std::fmax(deviation, size * std::sqrt(fewest / nonzero[j]));
+    }
     scales_[j] = deviation > kConstant * size ? deviation : size > 0 ? size : 1;
   }
 }

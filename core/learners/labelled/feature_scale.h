@@ -22,9 +22,11 @@ namespace sortition {
 
 class FeatureScale {
  public:
-  // Measures s_j. For a feature that is constant up to the precision of floats,
-  // s_j is the absolute value of the constant, or 1 if that is 0. Requires
-  // valid queries.
+  // Measures s_j. For a feature that is constant up to the precision of floats
+  // it is the absolute value of the constant, or 1 if that is 0. A feature that
+  // fewer than ten rows have, and fewer than a hundredth of all, has about the
+  // scale of one that so many have: a word of a single row would otherwise be
+  // the least penalised of all. Requires valid queries.
   explicit FeatureScale(std::span<const LabelledItems> queries);
 
   const std::vector<double>& scales() const { return scales_; }

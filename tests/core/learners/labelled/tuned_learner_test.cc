@@ -139,6 +139,31 @@ TEST(FeatureScaleTest, IsTheStandardDeviation) {
   EXPECT_NEAR(scaled.views()[0].items.values()[1], 4 / std::sqrt(3), 1e-6);
 }
 
+// Words of 1, 9, 10 and 40 of 4,000 rows. Those of the first three have the
+// scale of the third.
+TEST(FeatureScaleTest, RareWordsAreNotScaledUpWithoutBound) {
+  constexpr uint32_t kRows = 4000;
+  constexpr uint32_t kWords[] = {1, 9, 10, 40};
+  std::vector<uint32_t> offsets = {0};
+  std::vector<uint32_t> columns;
+  for (uint32_t row = 0; row < kRows; ++row) {
+    for (uint32_t word = 0; word < 4; ++word) {
+      if (row < kWords[word]) columns.push_back(word);
+    }
+    offsets.push_back(static_cast<uint32_t>(columns.size()));
+  }
+  const std::vector<float> values(columns.size(), 3);
+  const std::vector<uint32_t> relevances(kRows);
+  const LabelledItems items = {
+      Candidates::SparseUnchecked(offsets, columns, values, 4), relevances};
+  const std::vector<double> scales = FeatureScale({&items, 1}).scales();
+  const double of_ten = 3 * std::sqrt(10.0 / kRows);
+  EXPECT_NEAR(scales[0], of_ten, 1e-9);
+  EXPECT_NEAR(scales[1], of_ten, 1e-9);
+  EXPECT_NEAR(scales[2], of_ten, 0.01 * of_ten);
+  EXPECT_NEAR(scales[3], 3 * std::sqrt(0.01 * 0.99), 1e-9);
+}
+
 // A larger λ trusts noise less; at equal λ the first point is chosen.
 TEST(TunedLearnerTest, TiesGoToTheLargerLambda) {
   const TestQueries queries = TwoQueries();
