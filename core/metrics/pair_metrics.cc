@@ -62,21 +62,6 @@ uint64_t KendallDistance(std::span<const uint32_t> a,
   return SortAndCount(ranks, scratch);
 }
 
-double AreaUnderRoc(std::span<const uint8_t> good) {
-  uint64_t goods = 0;
-  uint64_t right_pairs = 0;
-  for (const uint8_t is_good : good) {
-    if (is_good != 0) {
-      ++goods;
-    } else {
-      right_pairs += goods;
-    }
-  }
-  const uint64_t pairs = goods * (good.size() - goods);
-  if (pairs == 0) return std::numeric_limits<double>::quiet_NaN();
-  return static_cast<double>(right_pairs) / static_cast<double>(pairs);
-}
-
 double RightPairs(std::span<const double> scores,
                   std::span<const uint32_t> labels) {
   const size_t n = scores.size();

@@ -11,11 +11,6 @@ namespace sortition {
 uint64_t KendallDistance(std::span<const uint32_t> a,
                          std::span<const uint32_t> b);
 
-// Returns the share of the pairs of a good and a bad item in which the good one
-// comes first: the area under the ROC curve. `good` has an entry for each rank,
-// best rank first. NaN unless there are items of both kinds.
-double AreaUnderRoc(std::span<const uint8_t> good);
-
 // Returns the share of the pairs with label_i > label_j that have score_i >
 // score_j, where equal scores count half. For labels 0 and 1 this is the area
 // under the ROC curve. NaN if all labels are equal. Requires equal sizes and

@@ -92,12 +92,16 @@ TEST_F(KnownDivergencesTest, AllPairsGivesTheAreaUnderTheCurve) {
     const double goods = std::accumulate(x.begin(), x.end(), 0.0);
     if (goods == 0 || goods == static_cast<double>(n)) continue;
     const Order order = RandomOrder(n);
-    std::vector<uint8_t> ranked(n);
-    for (size_t r = 0; r < n; ++r) ranked[r] = x[order[r]] > 0 ? 1 : 0;
+    std::vector<double> scores(n);
+    std::vector<uint32_t> labels(n);
+    for (size_t r = 0; r < n; ++r) {
+      scores[r] = -static_cast<double>(r);
+      labels[r] = x[order[r]] > 0 ? 1 : 0;
+    }
     const double pairs = goods * (static_cast<double>(n) - goods);
     EXPECT_NEAR(
         CardinalityFunction::AllPairs(n)->Divergence(x, order) / (2 * pairs),
-        1 - AreaUnderRoc(ranked), 1e-12);
+        1 - RightPairs(scores, labels), 1e-12);
   }
 }
 

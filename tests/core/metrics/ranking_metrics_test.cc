@@ -194,13 +194,6 @@ TEST(PairMetricsTest, KendallCountsPairsThatDiffer) {
   }
 }
 
-TEST(PairMetricsTest, AreaIsTheShareOfRightPairs) {
-  EXPECT_EQ(AreaUnderRoc(std::vector<uint8_t>{1, 1, 0}), 1);
-  EXPECT_EQ(AreaUnderRoc(std::vector<uint8_t>{0, 0, 1}), 0);
-  EXPECT_EQ(AreaUnderRoc(std::vector<uint8_t>{1, 0, 1, 0}), 0.75);
-  EXPECT_TRUE(std::isnan(AreaUnderRoc(std::vector<uint8_t>{1, 1})));
-}
-
 // Compares with a count pair by pair; scores and labels have many ties.
 TEST(RightPairsTest, CountsEqualScoresHalf) {
   std::mt19937_64 random(3);
