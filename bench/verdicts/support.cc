@@ -35,21 +35,24 @@ constexpr uint64_t kTuples = 20000;
 // Confidence of the first look of a gate.
 double GateConfidence() { return 1 - (1 - kConfidence) * ShareOfLook(1); }
 
-// Two actions in each context. In `share` of the contexts the policy always
-// takes the first one, which the log takes with `propensity`, and for which
-// `complaints` more of the users complain. Elsewhere the policy takes an action
-// with probability 0.9 that the log takes with 0.1, which only adds noise to
-// the weights.
+// Of two actions in each context, the policy takes the first for certain in
+// `share` of the contexts, where the log takes it with `propensity` and
+// `complaints` of the users complain. Elsewhere it takes with probability 0.9
+// what the log takes with 0.1, which changes nothing but the noise of weights.
+// If the setting is quiet, it does there what the log does, and users complain
+// of nothing else.
 struct RareSetting {
   double share;
   double propensity;
   double complaints;
+  bool is_quiet = false;
 
   double rise() const { return share * (1 - propensity) * complaints; }
 };
 constexpr RareSetting kRareSettings[] = {
-    {0.04, 5e-4, 0.85}, {0.1, 2e-4, 0.2},   {0.02, 5e-4, 0.9},
-    {0.04, 5e-3, 0.5},  {0.04, 0.02, 0.35}, {0.05, 0.1, 0.235}};
+    {0.04, 5e-4, 0.85},        {0.1, 2e-4, 0.2},   {0.02, 5e-4, 0.9},
+    {0.04, 5e-3, 0.5},         {0.04, 0.02, 0.35}, {0.05, 0.1, 0.235},
+    {0.04, 0.015, 0.256, true}};
 
 struct GuardedLog {
   WeightedTuples test;
@@ -82,19 +85,21 @@ GuardedLog DrawRareLog(const RareSetting& setting, uint64_t seed) {
   const double logged[2] = {setting.propensity, 1 - setting.propensity};
   constexpr double kAlways[2] = {1, 0};
   const MissingMass rare = MissingMassOf(kAlways, logged);
-  const MissingMass common = MissingMassOf(kWanted, kCommon);
+  const auto& elsewhere = setting.is_quiet ? kCommon : kWanted;
+  const MissingMass common = MissingMassOf(elsewhere, kCommon);
+  const double complaints = setting.is_quiet ? 0 : kComplaints;
   GuardedLog log;
   for (uint64_t i = 0; i < kTuples; ++i) {
     const uint64_t unit = SeedKey(seed * 100003 + i).low;
     if (random.Uniform() >= setting.share) {
       const size_t action = random.Uniform() < kCommon[0] ? 0 : 1;
-      log.Add(unit, std::log(kWanted[action] / kCommon[action]),
-              random.Uniform() < kComplaints, common);
+      log.Add(unit, std::log(elsewhere[action] / kCommon[action]),
+              random.Uniform() < complaints, common);
       continue;
     }
     const bool is_taken = random.Uniform() < setting.propensity;
     const double chance =
-        is_taken ? kComplaints + setting.complaints : kComplaints;
+        is_taken ? complaints + setting.complaints : complaints;
     log.Add(unit,
             is_taken ? -std::log(setting.propensity)
                      : -std::numeric_limits<double>::infinity(),
