@@ -197,6 +197,8 @@ absl::Status Judge(const std::string& model_dir, const RolloutOptions& options,
   if (!options.dry_run()) {
     RETURN_IF_ERROR(AppendToLedger(model_dir, reading.added, &reading.end));
     rollout->set_ledger_bytes(reading.end.bytes);
+    // Before the step acts: damage up to here must not pass for a torn tail.
+    RETURN_IF_ERROR(WriteRollout(model_dir, *rollout));
   }
   *report->mutable_ledger() = reading.counts;
   const RolloutEvidence& evidence = reading.evidence;

@@ -121,6 +121,7 @@ absl::StatusOr<LedgerEnd> ReadLedger(
   SegmentReader& reader = **opened;
   LedgerCheck check(path, rollout);
   LedgerRecord record;
+  LedgerEnd end;
   while (true) {
     absl::string_view payload;
     uint64_t offset = 0;
@@ -131,13 +132,16 @@ absl::StatusOr<LedgerEnd> ReadLedger(
     }
     if (outcome == SegmentReader::Outcome::kCorrupt ||
         !ParseMessage(payload, &record)) {
+      // Intact frames may follow: pages of an append that was interrupted reach
+      // the disk in any order.
+      if (offset >= rollout.ledger_bytes()) break;
       return Unusable(
           path, absl::StrCat("the record at byte ", offset, " is damaged"));
     }
     RETURN_IF_ERROR(check.Take(record));
     RETURN_IF_ERROR(take(record));
+    end.bytes = reader.offset();
   }
-  LedgerEnd end{.bytes = reader.offset()};
   if (check.is_empty() || end.bytes < rollout.ledger_bytes()) {
     return Unusable(path, absl::StrCat("can be read up to byte ", end.bytes,
                                        ", and had ", rollout.ledger_bytes(),

@@ -1,7 +1,9 @@
 #include "trainer/rollout/rollout_ledger.h"
 
+#include <atomic>
 #include <filesystem>
 
+#include "tests/process/http/hostile_peer.h"
 #include "tests/trainer/rollout/rollout_fixture.h"
 #include "trainer/rollout/rollout_text.h"
 
@@ -232,6 +234,37 @@ TEST_F(RolloutLedgerTest, CutsOffWhatAnInterruptedStepWrote) {
   EXPECT_THAT(FormatRolloutReport(report),
               HasSubstr("Cut off 30 bytes of an interrupted write"));
   EXPECT_EQ(Step().ledger().torn_bytes(), 0u);
+}
+
+// The pages of an append that was interrupted reach the disk in any order.
+TEST_F(RolloutLedgerTest, CutsOffDamageThatNoStepHasActedUpon) {
+  Log(60, {});
+  EXPECT_EQ(Step().step().decisions(), 60u);
+  const std::string whole = *ReadFile(LedgerPath());
+  std::string torn = whole;
+  torn[20] = static_cast<char>(torn[20] ^ 1);
+  // Intact records follow the damaged one.
+  ASSERT_OK(WriteFile(LedgerPath(), whole + torn));
+  Log(40, {});
+  const RolloutReport report = Step();
+  EXPECT_EQ(report.ledger().torn_bytes(), whole.size());
+  EXPECT_EQ(report.step().decisions(), 100u);
+  EXPECT_EQ(Step().step().decisions(), 100u);
+}
+
+// The servers are asked when the ledger was written, and before anything is
+// done.
+TEST_F(RolloutLedgerTest, RecordsTheLengthOfTheLedgerBeforeAStepActs) {
+  std::atomic<uint64_t> recorded = 0;
+  HostilePeer server([&](int fd) {
+    HostilePeer::ReadRequest(fd);
+    recorded = NowRollout().ledger_bytes();
+    HostilePeer::Send(fd, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  });
+  options_.set_metrics(server.address());
+  Log(2000, {.canary = 0.3, .stable = 0.6});
+  EXPECT_EQ(Step().step().action(), "GO_BACK");
+  EXPECT_EQ(recorded, ReadFile(LedgerPath())->size());
 }
 
 TEST_F(RolloutLedgerTest, RefusesALedgerThatIsDamagedOrIncomplete) {
