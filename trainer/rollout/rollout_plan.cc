@@ -30,6 +30,20 @@ absl::Status CheckShares(const RolloutPlan& plan) {
   return absl::OkStatus();
 }
 
+absl::Status CheckAbsoluteMargins(const RolloutPlan& plan) {
+  const double range = plan.reward_max() - plan.reward_min();
+  for (int stage = 0; stage < plan.absolute_margins_size(); ++stage) {
+    const double margin = plan.absolute_margins(stage);
+    if (margin >= 0 && margin < range) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "plan.absolute_margins has ", margin, " as entry ", stage + 1,
+        ": must be in [0, ", range,
+        "), where ", range, " is plan.reward_max - plan.reward_min, because no "
+        "loss is larger; margins are in units of the reward, not per cent"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckMargins(const RolloutPlan& plan) {
   if (plan.absolute_margins_size() > 0 && plan.margins_size() > 0) {
     return absl::InvalidArgumentError(
@@ -45,9 +59,8 @@ absl::Status CheckMargins(const RolloutPlan& plan) {
         " entries: must have one for each of the ", plan.shares_size(),
         " shares"));
   }
-  if (is_absolute || plan.reward_min() >= 0 || plan.reward_max() <= 0) {
-    return absl::OkStatus();
-  }
+  if (is_absolute) return CheckAbsoluteMargins(plan);
+  if (plan.reward_min() >= 0 || plan.reward_max() <= 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "plan.margins is a share of what the stable version earns, which may be "
       "0 between plan.reward_min = ",
