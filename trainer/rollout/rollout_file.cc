@@ -15,7 +15,6 @@
 #include "io/models/store_owner.h"
 #include "io/models/text_message.h"
 #include "io/posix_status.h"
-#include "trainer/rollout/rollout_plan.h"
 
 namespace sortition {
 namespace {
@@ -31,7 +30,6 @@ std::string PathOf(const std::string& model_dir) {
 }
 
 absl::Status CheckRollout(const Rollout& rollout) {
-  RETURN_IF_ERROR(CompletePlan(rollout.plan()).status());
   if (rollout.canary_version() == 0 || rollout.stable_version() == 0 ||
       rollout.canary_version() == rollout.stable_version()) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -10,7 +10,8 @@
 namespace sortition {
 
 // Returns nullopt where there is none. DataLoss, InvalidArgument: the file is
-// not a rollout.
+// not a rollout. Does not check the plan beyond the number of shares, so that a
+// rollout whose plan this release refuses can still be shown and stopped.
 absl::StatusOr<std::optional<model::v1::Rollout>> ReadRollout(
     const std::string& model_dir);
 

@@ -129,10 +129,24 @@ class AddedRecords {
   std::vector<LedgerRecord> records_;
 };
 
-// State of a rollout after a number of ledger records.
+// Checks the plan of a rollout that may have been begun by an older release.
+absl::Status CheckPlan(const config::v1::RolloutPlan& plan) {
+  const absl::Status status = CompletePlan(plan).status();
+  if (status.ok()) return status;
+  return absl::Status(
+      status.code(),
+      absl::StrCat("ROLLOUT.textproto has a plan that this release cannot "
+                   "judge: ",
+                   status.message(),
+                   ". End the rollout with `sortition-trainer rollout --stop` "
+                   "and begin a new one"));
+}
+
+// The state that the records of a ledger add up to.
 class LedgerState {
  public:
   static absl::StatusOr<LedgerState> Create(const Rollout& rollout) {
+    RETURN_IF_ERROR(CheckPlan(rollout.plan()));
     ASSIGN_OR_RETURN(std::vector<RolloutLimit> limits,
                      LimitsOf(rollout.plan()));
     return LedgerState(rollout, std::move(limits));
