@@ -238,7 +238,11 @@ probabilities hold for all looks together. Whoever pins, splits or rolls back by
 hand meanwhile ends the rollout: it never overrides a person. The options of
 plan count when a rollout starts; <store>/<model>/ROLLOUT.textproto keeps them.
 
-Exit status: 0 started, moved on, waits or stopped; 1 error; 3 went back.
+A step that cannot judge something, such as a guardrail whose file is broken,
+does not move on, but may go back for the rest.
+
+Exit status: 0 started, moved on, waits or stopped; 1 error, or not everything
+could be judged; 3 went back.
 )";
 
 const char kClicksHelp[] =

@@ -35,6 +35,8 @@ absl::Status RunRollout(const RolloutOptions& options,
   }
   if (report.step().action() == "GO_BACK") {
     output->exit_code = kExitGateSaysNo;
+  } else if (report.problems_size() > 0) {
+    output->exit_code = kExitError;
   }
   return absl::OkStatus();
 }

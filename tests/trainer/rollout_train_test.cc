@@ -108,5 +108,16 @@ TEST_F(RolloutCommandTest, ExitsWithWhatHappened) {
   EXPECT_EQ(RunTrainer({"rollout", store, "--stop", "--reason=x"}), kExitError);
 }
 
+TEST_F(RolloutCommandTest, FailsIfItCannotJudgeAllUnlessItWentBack) {
+  const std::string store = "--model_store=" + dir_.path() + "/models";
+  const std::string tuples = "--tuples=" + dir_.Sub("tuples");
+  AddGuardrail("complaints");  // Its file is not there.
+  ASSERT_OK(Start());
+  Log(60, {});
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitError);
+  Log(2000, {.canary = 0.3, .stable = 0.6});
+  EXPECT_EQ(RunTrainer({"rollout", store, tuples}), kExitGateSaysNo);
+}
+
 }  // namespace
 }  // namespace sortition

@@ -203,8 +203,12 @@ absl::Status Judge(const std::string& model_dir, const RolloutOptions& options,
   *report->mutable_ledger() = reading.counts;
   const RolloutEvidence& evidence = reading.evidence;
   const ServerFinding servers = AskServers(options, rollout);
-  const RolloutVerdict verdict =
-      JudgeRollout(*rollout, evidence, servers, NowUs());
+  for (const std::string& problem : reading.problems) {
+    LogWarning("not everything is judged in this step", {{"problem", problem}});
+    report->add_problems(problem);
+  }
+  const RolloutVerdict verdict = WithProblems(
+      JudgeRollout(*rollout, evidence, servers, NowUs()), reading.problems);
   RolloutStep step = NumbersOf(*rollout, evidence);
   step.set_time(UtcTimeText(NowUs()));
   step.set_action(ActionName(verdict.action));

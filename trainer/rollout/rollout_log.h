@@ -1,6 +1,5 @@
 #pragma once
-// Reads the ledger of a rollout, and the rounds that the log adds to it.
-#include <cstdint>
+// One reading of a rollout: its ledger, and what the log adds to it.
 #include <string>
 #include <vector>
 
@@ -16,22 +15,26 @@ struct RolloutReading {
   RolloutEvidence evidence;  // From the ledger and `added`.
   config::v1::RolloutLedger counts;
   LedgerEnd end;  // Of the ledger, without `added`.
-  // Records that the caller must append before it acts on `evidence`.
-  std::vector<model::v1::LedgerRecord> added;
+  // To be appended before anything is done because of `evidence`.
+  std::vector<model::v1::LedgerRecord> added = {};
+  // What could not be judged and why, in words. Rounds that it concerns are
+  // open, and the rollout must not move on.
+  std::vector<std::string> problems = {};
 };
 
-// Reads the ledger of the rollout. Errors as ReadLedger().
+// Reads the ledger of the rollout. Errors as LedgerState::Create() and
+// ReadLedger().
 absl::StatusOr<RolloutReading> ReadRolloutLedger(
     const std::string& model_dir, const model::v1::Rollout& rollout);
 
-// Reads the ledger, and adds the rounds that it lacks from the tuples of the
-// rollout, which have the salt of its split. Decisions for which the request
-// named a version, that drew by a seed, or that are in the future do not count.
-// Tuples of all joins are read, because a unit whose decision is skipped would
-// look new when it returns. Rounds whose window ended by the time of the newest
-// decision of the model are closed. Errors as ReadLedger(), TupleLog::Open()
-// and ScanTuples(); FailedPrecondition also for guardrail files that do not fit
-// the log.
+// Reads the ledger, and takes rounds that it lacks from the tuples of the
+// rollout: the salt of its split tells them from others. A decision that the
+// request asked a version for, that drew by a seed, or that is in the future
+// does not count. Tuples of all joins are read, because a decision that is
+// passed over would make a unit look new when it comes back. Rounds close by
+// the time of the newest decision of the model. Errors as ReadRolloutLedger().
+// Tuples that cannot be read, guardrail files that are wrong and rewards
+// outside of their range are problems of the reading.
 absl::StatusOr<RolloutReading> ReadRolloutLog(
     const config::v1::RolloutOptions& options, const std::string& model_dir,
     const model::v1::Rollout& rollout);

@@ -37,8 +37,8 @@ absl::Status CheckAbsoluteMargins(const RolloutPlan& plan) {
     if (margin >= 0 && margin < range) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "plan.absolute_margins has ", margin, " as entry ", stage + 1,
-        ": must be in [0, ", range,
-        "), where ", range, " is plan.reward_max - plan.reward_min, because no "
+        ": must be in [0, ", range, "), where ", range,
+        " is plan.reward_max - plan.reward_min, because no "
         "loss is larger; margins are in units of the reward, not per cent"));
   }
   return absl::OkStatus();
@@ -68,6 +68,27 @@ absl::Status CheckMargins(const RolloutPlan& plan) {
       ": give plan.absolute_margins instead, in units of the reward, one for "
       "each of the ",
       plan.shares_size(), " shares"));
+}
+
+// Returns the entry of that name; null: there is none.
+template <typename Named>
+const Named* FindNamed(const std::vector<Named>& entries,
+                       const std::string& name) {
+  const auto found =
+      std::find_if(entries.begin(), entries.end(),
+                   [&](const Named& each) { return each.name == name; });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+absl::Status CheckAllGuarded(const std::vector<NamedFile>& files,
+                             const std::vector<NamedLimit>& limits) {
+  for (const NamedFile& file : files) {
+    if (FindNamed(limits, file.name) != nullptr) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "plan.rewards has '", file.name,
+        "', must be one of plan.guardrails, as ", file.name, ":0"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -104,12 +125,11 @@ absl::StatusOr<std::vector<RolloutLimit>> LimitsOf(const RolloutPlan& plan) {
   ASSIGN_OR_RETURN(
       const std::vector<NamedRange> ranges,
       ParseRanges("plan.reward_ranges", plan.reward_ranges(), files));
+  RETURN_IF_ERROR(CheckAllGuarded(files, limits));
   std::vector<RolloutLimit> complete;
   for (const NamedLimit& limit : limits) {
-    const auto range = std::find_if(
-        ranges.begin(), ranges.end(),
-        [&](const NamedRange& each) { return each.name == limit.name; });
-    if (range == ranges.end()) {
+    const NamedRange* const range = FindNamed(ranges, limit.name);
+    if (range == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
           "plan.reward_ranges lacks '", limit.name, "': must have it, as ",
           limit.name, ":MIN:MAX, for a guardrail of a rollout"));
@@ -119,7 +139,8 @@ absl::StatusOr<std::vector<RolloutLimit>> LimitsOf(const RolloutPlan& plan) {
           "plan.guardrails has ", limit.name, ":", limit.allowed,
           ": must be at most ", range->max - range->min, ", its range"));
     }
-    complete.push_back({limit.name, limit.allowed, range->min, range->max});
+    complete.push_back({limit.name, limit.allowed, range->min, range->max,
+                        *FindNamed(files, limit.name)});
   }
   return complete;
 }

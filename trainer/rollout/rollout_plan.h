@@ -6,15 +6,18 @@
 #include "absl/status/statusor.h"
 #include "core/counterfactual/sequential/arm_comparison.h"
 #include "sortition/config/v1/rollout.pb.h"
+#include "trainer/decision_files/named_files.h"
 
 namespace sortition {
 
-// A reward that must not fall by more than `allowed`, with its range.
+// A reward that must not fall by more than `allowed`, with its range and the
+// file that has it.
 struct RolloutLimit {
   std::string name;
   double allowed = 0;
   double min = 0;
   double max = 0;
+  NamedFile file = {};
 };
 
 // Returns the plan with its default shares and margins. InvalidArgument, naming
@@ -22,8 +25,9 @@ struct RolloutLimit {
 absl::StatusOr<config::v1::RolloutPlan> CompletePlan(
     config::v1::RolloutPlan plan);
 
-// Returns the guardrails. InvalidArgument also for one without a range: bounds
-// that change with the file would not hold.
+// Returns the guardrails. InvalidArgument also for one without a range, because
+// bounds that change with the file would not hold, and for a reward without a
+// guardrail.
 absl::StatusOr<std::vector<RolloutLimit>> LimitsOf(
     const config::v1::RolloutPlan& plan);
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace sortition {
 namespace {
@@ -161,6 +162,16 @@ RolloutVerdict JudgeRollout(const Rollout& rollout,
                                      seconds_since(rollout.stage_started_us()));
   if (!missing.empty()) return {RolloutAction::kWait, std::move(missing)};
   return {RolloutAction::kMoveOn, ""};
+}
+
+RolloutVerdict WithProblems(RolloutVerdict verdict,
+                            const std::vector<std::string>& problems) {
+  verdict.problems = absl::StrJoin(problems, "; ");
+  if (!problems.empty() && verdict.action == RolloutAction::kMoveOn) {
+    verdict.action = RolloutAction::kWait;
+    verdict.reason = "it does not move on before that is judged";
+  }
+  return verdict;
 }
 
 RolloutStep NumbersOf(const Rollout& rollout, const RolloutEvidence& evidence) {

@@ -2,6 +2,7 @@
 // What follows from the evidence: move on, wait or go back.
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sortition/config/v1/rollout.pb.h"
 #include "sortition/model/v1/rollout.pb.h"
@@ -19,6 +20,8 @@ struct RolloutVerdict {
   RolloutAction action = RolloutAction::kWait;
   // Why, as the end of a sentence; empty: the rewards alone say so.
   std::string reason;
+  // What could not be judged, as the end of a sentence; empty: nothing.
+  std::string problems = {};
 };
 
 // Returns what follows, in this order.
@@ -35,6 +38,12 @@ struct RolloutVerdict {
 RolloutVerdict JudgeRollout(const model::v1::Rollout& rollout,
                             const RolloutEvidence& evidence,
                             const ServerFinding& servers, int64_t now_us);
+
+// Returns the verdict of a step that could not judge everything: it may go back
+// and wait, but not move on. `problems` are in words; without any, the verdict
+// stays.
+RolloutVerdict WithProblems(RolloutVerdict verdict,
+                            const std::vector<std::string>& problems);
 
 // Returns the numbers that the verdict goes by; intervals take a while.
 config::v1::RolloutStep NumbersOf(const model::v1::Rollout& rollout,

@@ -88,6 +88,11 @@ std::string NextText(const Rollout& rollout, const RolloutStep& numbers) {
 // Returns sentences about rounds and tuples that do not count; may be empty.
 std::string LackText(const RolloutLedger& ledger) {
   std::string text;
+  if (ledger.rewards_outside() > 0) {
+    absl::StrAppend(&text, "; ", ledger.rewards_outside(),
+                    " rewards are outside of plan.reward_min and "
+                    "plan.reward_max and count as the nearer one");
+  }
   if (ledger.gone() > 0) {
     absl::StrAppend(&text, "; ", ledger.gone(),
                     " units do not count because their tuples were removed "
@@ -129,6 +134,9 @@ std::string VerdictSentence(const Rollout& rollout,
                             const RolloutLedger& ledger, bool asks_servers) {
   std::string text = absl::StrCat("Version ", rollout.canary_version(), " ",
                                   MovementText(rollout, verdict.action), ": ");
+  if (!verdict.problems.empty()) {
+    absl::StrAppend(&text, "ATTENTION: ", verdict.problems, "; ");
+  }
   if (!verdict.reason.empty()) {
     absl::StrAppend(&text, verdict.reason, "; ");
   }

@@ -19,6 +19,9 @@ RolloutPlan PlanOf(const TrainOptions& options) {
   RolloutPlan plan = options.plan();
   if (!plan.has_reward_min()) plan.set_reward_min(options.reward_min());
   if (!plan.has_reward_max()) plan.set_reward_max(options.reward_max());
+  if (!plan.has_clamp_rewards()) {
+    plan.set_clamp_rewards(options.clamp_rewards());
+  }
   if (plan.rewards().empty() && plan.guardrails().empty()) {
     *plan.mutable_rewards() = options.rewards();
     *plan.mutable_guardrails() = options.guardrails();

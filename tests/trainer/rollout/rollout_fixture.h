@@ -1,5 +1,6 @@
 #pragma once
 // A store with two versions, and what is logged while one takes over.
+#include <filesystem>
 
 #include "core/base/hash.h"
 #include "core/choices/traffic_split.h"
@@ -87,6 +88,81 @@ class RolloutFixture : public testing::Test {
 
   void Log(int n, const Earnings& earnings) {
     WriteSegment(dir_.Sub("tuples"), next_segment_++, MakeUnits(n, earnings));
+  }
+
+  // A segment that was created after the rollout began, whose sidecar had
+  // written others before.
+  void WriteNewSegment(const std::string& directory,
+                       const std::vector<log::v1::BanditTuple>& tuples) {
+    SegmentWriter::Options options;
+    options.dir = dir_.Sub(directory);
+    const int64_t created_us = NowUs();
+    options.name = SegmentName(created_us, "test", ++next_segment_);
+    options.header.set_format_version(1);
+    options.header.set_kind(log::v1::SegmentHeader::TUPLES);
+    options.header.set_writer_id("test");
+    options.header.set_created_time_us(created_us);
+    options.header.mutable_resume()->set_segment("0-server-0.seg");
+    ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
+    for (const log::v1::BanditTuple& tuple : tuples) {
+      log::v1::LogRecord record;
+      *record.mutable_tuple() = tuple;
+      ASSERT_OK(writer->Append(record));
+    }
+    ASSERT_OK(writer->Close());
+  }
+
+  // Units whose decisions were made after the rollout began.
+  std::vector<log::v1::BanditTuple> MakeNewUnits(int n) {
+    auto tuples = MakeUnits(n, {});
+    for (log::v1::BanditTuple& tuple : tuples) {
+      tuple.mutable_decision()->set_time_us(NowUs());
+    }
+    return tuples;
+  }
+
+  config::v1::RolloutReport Step() {
+    auto report = StepRollout(options_);
+    EXPECT_OK(report);
+    return report.ok() ? *report : config::v1::RolloutReport();
+  }
+
+  void RemoveTuples() {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(dir_.Sub("tuples"))) {
+      std::filesystem::remove(entry.path());
+    }
+  }
+
+  // Ends the rollout, and begins another one by options_.
+  void StartAgain() {
+    options_.set_reason("another one begins");
+    ASSERT_OK(StopRollout(options_));
+    ASSERT_OK(ChangeServing(ModelDir(), {"again", "test"},
+                            [](model::v1::Serving* state) {
+                              state->clear_split();
+                              return absl::OkStatus();
+                            }));
+    ASSERT_OK(Start());
+  }
+
+  // Adds a guardrail of complaints, of which 5 % more are allowed, to the plan
+  // of options_. Returns its file.
+  std::string AddGuardrail(const std::string& name) {
+    config::v1::RolloutPlan& plan = *options_.mutable_plan();
+    std::string file = absl::StrCat(dir_.path(), "/", name, ".csv");
+    plan.add_rewards(absl::StrCat(name, "=", file, "@horizon=0s@sparse"));
+    plan.add_guardrails(name + ":0.05");
+    plan.add_reward_ranges(name + ":-1:0");
+    return file;
+  }
+
+  // The line of a file that has all outcomes up to then.
+  static std::string ThroughLine(absl::Time through) {
+    return absl::StrCat(
+        "# through=",
+        absl::FormatTime(absl::RFC3339_full, through, absl::UTCTimeZone()),
+        "\n");
   }
 
   TempDir dir_;

@@ -23,49 +23,6 @@ class RolloutLedgerTest : public RolloutFixture {
   RolloutLedgerTest() { EXPECT_OK(Start()); }
 
   std::string LedgerPath() const { return ModelDir() + "/ROLLOUT_LEDGER"; }
-
-  RolloutReport Step() {
-    auto report = StepRollout(options_);
-    EXPECT_OK(report);
-    return report.ok() ? *report : RolloutReport();
-  }
-
-  void RemoveTuples() {
-    for (const auto& entry :
-         std::filesystem::directory_iterator(dir_.Sub("tuples"))) {
-      std::filesystem::remove(entry.path());
-    }
-  }
-
-  // A segment that was created after the rollout began, whose sidecar had
-  // written others before.
-  void WriteNewSegment(const std::vector<log::v1::BanditTuple>& tuples) {
-    SegmentWriter::Options options;
-    options.dir = dir_.Sub("tuples");
-    const int64_t created_us = NowUs();
-    options.name = SegmentName(created_us, "test", ++next_segment_);
-    options.header.set_format_version(1);
-    options.header.set_kind(log::v1::SegmentHeader::TUPLES);
-    options.header.set_writer_id("test");
-    options.header.set_created_time_us(created_us);
-    options.header.mutable_resume()->set_segment("0-server-0.seg");
-    ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
-    for (const log::v1::BanditTuple& tuple : tuples) {
-      log::v1::LogRecord record;
-      *record.mutable_tuple() = tuple;
-      ASSERT_OK(writer->Append(record));
-    }
-    ASSERT_OK(writer->Close());
-  }
-
-  // Units whose decisions were made after the rollout began.
-  std::vector<log::v1::BanditTuple> MakeNewUnits(int n) {
-    auto tuples = MakeUnits(n, {});
-    for (log::v1::BanditTuple& tuple : tuples) {
-      tuple.mutable_decision()->set_time_us(NowUs());
-    }
-    return tuples;
-  }
 };
 
 TEST_F(RolloutLedgerTest, KeepsTheEvidenceOfTuplesThatAreRemoved) {
@@ -149,15 +106,8 @@ TEST_F(RolloutLedgerTest, CensoredUnitsAreVoidWhetherTheyComeBackOrNot) {
 }
 
 TEST_F(RolloutLedgerTest, AnOpenUnitWhoseTuplesAreRemovedIsVoid) {
-  options_.set_reason("again, with a window");
-  ASSERT_OK(StopRollout(options_));
-  ASSERT_OK(ChangeServing(ModelDir(), {"again", "test"},
-                          [](model::v1::Serving* state) {
-                            state->clear_split();
-                            return absl::OkStatus();
-                          }));
   options_.mutable_plan()->set_unit_window_seconds(0.03);
-  ASSERT_OK(Start());
+  StartAgain();
   // A millisecond apart: of 60 units 30 have not ended.
   Log(60, {});
   EXPECT_NEAR(static_cast<double>(Step().ledger().open()), 30, 1);
@@ -172,7 +122,7 @@ TEST_F(RolloutLedgerTest, AnOpenUnitWhoseTuplesAreRemovedIsVoid) {
 
 // The units of the removed tuples are not known.
 TEST_F(RolloutLedgerTest, SaysWhenTuplesWereRemovedBeforeAStep) {
-  WriteNewSegment(MakeNewUnits(50));
+  WriteNewSegment("tuples", MakeNewUnits(50));
   const RolloutReport report = Step();
   EXPECT_EQ(report.ledger().rounds(), 0u);
   EXPECT_EQ(report.ledger().unknown_decisions(), 50u);
@@ -187,12 +137,11 @@ TEST_F(RolloutLedgerTest, SaysWhenTuplesWereRemovedBeforeAStep) {
 TEST_F(RolloutLedgerTest, RetentionThatFollowsTheStepsLosesNothing) {
   Log(10, {});
   EXPECT_EQ(Step().ledger().rounds(), 10u);
-  WriteNewSegment(MakeNewUnits(50));
+  WriteNewSegment("tuples", MakeNewUnits(50));
   EXPECT_EQ(Step().ledger().rounds(), 60u);
   RemoveTuples();
-  // Its segment was created after the last step, so an earlier one may be
-  // missing.
-  WriteNewSegment(MakeNewUnits(50));
+  // Its segment was created after the last step: one between may be missing.
+  WriteNewSegment("tuples", MakeNewUnits(50));
   EXPECT_EQ(Step().ledger().unknown_decisions(), 50u);
 }
 
@@ -303,23 +252,10 @@ TEST_F(RolloutLedgerTest, RefusesTheLedgerOfAnotherRollout) {
 
 // A complaint that comes after a round closed does not reopen it.
 TEST_F(RolloutLedgerTest, AFileOfRewardsThatGrowsChangesNoClosedRound) {
-  options_.set_reason("again, with a guardrail");
-  ASSERT_OK(StopRollout(options_));
-  ASSERT_OK(ChangeServing(ModelDir(), {"again", "test"},
-                          [](model::v1::Serving* state) {
-                            state->clear_split();
-                            return absl::OkStatus();
-                          }));
-  config::v1::RolloutPlan& plan = *options_.mutable_plan();
-  const std::string file = dir_.path() + "/complaints.csv";
-  plan.add_rewards("complaints=" + file + "@horizon=0s@sparse");
-  plan.add_guardrails("complaints:0.05");
-  plan.add_reward_ranges("complaints:-1:0");
-  const std::string through = absl::StrCat(
-      "# through=",
-      absl::FormatTime(absl::RFC3339_full, absl::Now(), absl::UTCTimeZone()),
-      "\n");
-  ASSERT_OK(Start());
+  const std::string file = AddGuardrail("complaints");
+  const std::string through = ThroughLine(absl::Now());
+  ASSERT_OK(WriteFile(file, "decision_id,reward\n" + through));
+  StartAgain();
   const auto tuples = MakeUnits(400, {});
   WriteSegment(dir_.Sub("tuples"), 0, tuples);
   // No complaint so far.

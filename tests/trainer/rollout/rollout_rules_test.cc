@@ -289,10 +289,13 @@ TEST(RolloutPlanTest, NamesWhatIsWrong) {
   RolloutPlan percent = PlanOf({0.1, 0.5}, {});
   percent.add_absolute_margins(0.5);
   percent.add_absolute_margins(3);
+  RolloutPlan unguarded = PlanOf({0.1}, {0.1});
+  unguarded.add_rewards("clicks=clicks.csv@horizon=1d");
   const std::vector<BadPlan> cases = {
       {percent,
        "plan.absolute_margins has 3 as entry 2: must be in [0, 1), where 1 is "
        "plan.reward_max - plan.reward_min"},
+      {unguarded, "plan.rewards has 'clicks', must be one of plan.guardrails"},
       {PlanOf({0.5, 0.1}, {0, 0}), "plan.shares has 0.1 after 0.5"},
       {PlanOf({0.00005}, {0}), "in steps of 0.0001"},
       {PlanOf({1}, {0}), "in (0, 1)"},

@@ -250,11 +250,7 @@ TEST_F(RolloutEndTest, GoesBackFromWhatEarnsLess) {
 }
 
 TEST_F(RolloutEndTest, GoesBackForAGuardrail) {
-  config::v1::RolloutPlan& plan = *options_.mutable_plan();
-  const std::string file = dir_.path() + "/complaints.csv";
-  plan.add_rewards("complaints=" + file + "@horizon=0s@sparse");
-  plan.add_guardrails("complaints:0.05");
-  plan.add_reward_ranges("complaints:-1:0");
+  const std::string file = AddGuardrail("complaints");
   ASSERT_OK(WriteFile(file, "decision_id,reward\n"));
   ASSERT_OK(Start());
   const auto tuples = MakeUnits(2000, {.canary = 0.6, .stable = 0.5});
@@ -267,11 +263,7 @@ TEST_F(RolloutEndTest, GoesBackForAGuardrail) {
     }
   }
   const auto write_through = [&](absl::Time through) {
-    ASSERT_OK(WriteFile(
-        file, absl::StrCat(rows, "# through=",
-                           absl::FormatTime(absl::RFC3339_full, through,
-                                            absl::UTCTimeZone()),
-                           "\n")));
+    ASSERT_OK(WriteFile(file, rows + ThroughLine(through)));
   };
   // The guardrail is not judged before its outcomes are known; the reward is.
   write_through(absl::FromUnixMicros(NowRollout().started_us()) -
