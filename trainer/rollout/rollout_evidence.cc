@@ -21,6 +21,7 @@ RolloutEvidence::RolloutEvidence(const config::v1::RolloutPlan& plan,
     outcomes_.emplace_back(std::vector<ArmHypothesis>{
         {.allowed = allowed, .against_better = true}, {.allowed = allowed}});
   }
+  censoring_.resize(outcomes_.size());
 }
 
 double RolloutEvidence::LeastOf(size_t outcome) const {
@@ -40,8 +41,9 @@ double RolloutEvidence::Cut(size_t outcome, double value) const {
 
 void RolloutEvidence::Take(const UnitRound& round,
                            const RoundOutcome& outcome) {
-  if (outcome.why_void != RoundVoid::kNotVoid) return;
   const size_t i = outcome.outcome;
+  censoring_[i].Add(round, outcome.why_void);
+  if (outcome.why_void != RoundVoid::kNotVoid) return;
   if (i == 0) {
     num_decisions_ += outcome.decisions;
     by_places_[PlacesOfShare(round.share)] += outcome.decisions;

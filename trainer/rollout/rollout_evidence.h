@@ -7,6 +7,7 @@
 #include "core/counterfactual/sequential/arm_comparison.h"
 #include "core/counterfactual/sequential/unit_rounds.h"
 #include "sortition/config/v1/rollout.pb.h"
+#include "trainer/rollout/arm_censoring.h"
 #include "trainer/rollout/rollout_plan.h"
 
 namespace sortition {
@@ -27,7 +28,7 @@ class RolloutEvidence {
   double RangeOf(size_t outcome) const;
   double LeastOf(size_t outcome) const;
 
-  // Adds an outcome of a round, in units of the outcome. Ignores void outcomes.
+  // Adds an outcome of a round, in its units. A void outcome is no evidence.
   void Take(const UnitRound& round, const RoundOutcome& outcome);
 
   // Return the number of decisions in the outcomes of the reward: in all
@@ -36,8 +37,10 @@ class RolloutEvidence {
   uint64_t StageDecisions(double share) const;
 
   const ArmComparison& Of(size_t outcome) const { return outcomes_[outcome]; }
-  // Evidence that the reward falls (outcome 0), or that another outcome falls
-  // by more than its guardrail allows.
+  const ArmCensoring& Censoring(size_t outcome) const {
+    return censoring_[outcome];
+  }
+  // Evidence that the outcome falls, or by more than a guardrail allows.
   const ArmEvidence& Worse(size_t outcome) const {
     return outcomes_[outcome].evidence(0);
   }
@@ -56,6 +59,7 @@ class RolloutEvidence {
   const double reward_max_;
   const std::vector<RolloutLimit> limits_;
   std::vector<ArmComparison> outcomes_;
+  std::vector<ArmCensoring> censoring_;  // By outcome.
   uint64_t num_decisions_ = 0;
   std::map<uint32_t, uint64_t> by_places_;  // Decisions.
 };

@@ -75,6 +75,22 @@ std::string StillMissing(const Rollout& rollout,
   return "";
 }
 
+// Returns of which outcome it depends on the arm whether it is known; empty: of
+// none.
+std::string CensoredByArm(const RolloutEvidence& evidence) {
+  for (size_t i = 0; i < evidence.num_outcomes(); ++i) {
+    const auto difference = evidence.Censoring(i).Difference();
+    if (!difference.has_value()) continue;
+    return absl::StrCat(
+        i == 0 ? "the reward"
+               : absl::StrCat("guardrail ", evidence.limits()[i - 1].name),
+        " is ", *difference,
+        ": these units do not count, so the others are no fair comparison; it "
+        "does not move on before the causes are the same in both");
+  }
+  return "";
+}
+
 config::v1::RolloutArm ArmOf(uint64_t version, uint64_t units, double mean,
                              const model::v1::VersionCount* count) {
   config::v1::RolloutArm arm;
@@ -157,6 +173,8 @@ RolloutVerdict JudgeRollout(const Rollout& rollout,
             absl::StrCat("nothing was decided in ",
                          DurationText(plan.max_seconds()))};
   }
+  std::string censored = CensoredByArm(evidence);
+  if (!censored.empty()) return {RolloutAction::kWait, std::move(censored)};
   if (!Reached(evidence.Next(rollout.stage()), MoveNeeded(plan))) return {};
   std::string missing = StillMissing(rollout, evidence,
                                      seconds_since(rollout.stage_started_us()));

@@ -31,7 +31,8 @@ struct RolloutVerdict {
 //   Move on: the evidence that the canary earns no less than the margin of this
 //   stage allows has reached 1 / move_error, and the stage has the decisions
 //   and the time that it must have; to serve all, each guardrail's evidence
-//   that it holds as well.
+//   that it holds as well. Not while outcomes are unknown more often in one arm
+//   (ArmCensoring): what is left would be no fair sample.
 //   Wait otherwise.
 // Evidence that was reached once counts: Ville's inequality bounds the
 // probability that it ever is.

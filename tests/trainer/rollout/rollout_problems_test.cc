@@ -173,6 +173,24 @@ TEST_F(RolloutProblemsTest, AFewRewardsOutsideOfTheRangeAreCounted) {
               HasSubstr("3 rewards are outside of plan.reward_min"));
 }
 
+// Of units whose first decision the canary made, half are not known.
+TEST_F(RolloutProblemsTest, CensoringByArmKeepsFromMovingOn) {
+  ASSERT_OK(Start());
+  auto tuples = MakeUnits(2000, {.canary = 0.9, .stable = 0.4});
+  for (size_t i = 0; i < tuples.size(); i += 2) {
+    if (tuples[i].decision().version() == 2) {
+      tuples[i].add_censored(log::v1::LOST);
+    }
+  }
+  WriteSegment(dir_.Sub("tuples"), 0, tuples);
+  const RolloutReport report = Step();
+  EXPECT_EQ(report.step().action(), "WAIT");
+  EXPECT_THAT(
+      report.step().sentence(),
+      HasTexts("the reward is unknown for the first decisions of ",
+               "of 0 % of the stable version's", "it does not move on before"));
+}
+
 TEST_F(RolloutProblemsTest, APlanOfAnOlderReleaseCanBeShownAndStopped) {
   ASSERT_OK(Start());
   Log(60, {});

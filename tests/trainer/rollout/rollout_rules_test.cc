@@ -9,6 +9,7 @@
 #include "process/metrics.h"
 #include "tests/process/http/hostile_peer.h"
 #include "tests/testing/refusals.h"
+#include "trainer/rollout/arm_censoring.h"
 #include "trainer/rollout/rollout_plan.h"
 #include "trainer/rollout/rollout_text.h"
 #include "trainer/rollout/server_counts.h"
@@ -180,6 +181,50 @@ TEST_F(RolloutRulesTest, AVoidRoundBetsNothing) {
   }
   EXPECT_EQ(evidence.Of(0).num_rounds(), 0u);
   EXPECT_EQ(evidence.num_decisions(), 0u);
+}
+
+// Adds `n` rounds, of which the first decision of a share is censored.
+void AddRounds(int n, double q, double censored_canary, double censored_stable,
+               ArmCensoring* censoring) {
+  for (int i = 0; i < n; ++i) {
+    const double part = (i + 0.5) / n;
+    const bool is_canary = part < q;
+    const double censored =
+        is_canary ? censored_canary * q : q + censored_stable * (1 - q);
+    censoring->Add(
+        {.is_canary = is_canary, .canary_probability = q},
+        part < censored ? RoundVoid::kCensored : RoundVoid::kNotVoid);
+  }
+}
+
+TEST(ArmCensoringTest, FindsArmsThatDiffer) {
+  ArmCensoring even;
+  AddRounds(20000, 0.1, 0.2, 0.2, &even);
+  EXPECT_FALSE(even.Difference().has_value());
+  ArmCensoring canary;
+  AddRounds(20000, 0.1, 0.3, 0.2, &canary);
+  EXPECT_THAT(*canary.Difference(),
+              HasTexts("30 % of the canary's", "20 % of the stable"));
+  ArmCensoring stable;
+  AddRounds(20000, 0.1, 0.1, 0.2, &stable);
+  EXPECT_TRUE(stable.Difference().has_value());
+  // The same shares prove nothing of 20 units.
+  ArmCensoring few;
+  AddRounds(20, 0.5, 0.3, 0.2, &few);
+  EXPECT_FALSE(few.Difference().has_value());
+  ArmCensoring gone;
+  for (int i = 0; i < 1000; ++i) {
+    gone.Add({.is_canary = true, .canary_probability = 0.5}, RoundVoid::kGone);
+  }
+  EXPECT_FALSE(gone.Difference().has_value());
+}
+
+// An hour in which half was censored, while the canary had 1 %.
+TEST(ArmCensoringTest, TimesOfTroubleAreNoDifference) {
+  ArmCensoring censoring;
+  AddRounds(20000, 0.01, 0.5, 0.5, &censoring);
+  AddRounds(20000, 0.5, 0, 0, &censoring);
+  EXPECT_FALSE(censoring.Difference().has_value());
 }
 
 // Where the stable version earns -0.02, 20 % of |-0.02| less are -0.024.
