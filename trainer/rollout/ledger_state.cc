@@ -41,11 +41,14 @@ absl::StatusOr<LedgerState> LedgerState::Create(const Rollout& rollout) {
 
 LedgerState::LedgerState(const Rollout& rollout,
                          std::vector<RolloutLimit> limits)
-    : evidence_(rollout.plan(), std::move(limits)),
-      rounds_(static_cast<int64_t>(rollout.plan().unit_window_seconds() *
-                                   kMicrosPerSecond),
+    : window_seconds_(rollout.plan().unit_window_seconds()),
+      evidence_(rollout.plan(), std::move(limits)),
+      rounds_(static_cast<int64_t>(window_seconds_ * kMicrosPerSecond),
               evidence_.num_outcomes()) {
   before_.started_us = before_.newest_us = rollout.started_us();
+  for (const RolloutLimit& limit : evidence_.limits()) {
+    counts_.add_guardrails()->set_reward(limit.name);
+  }
 }
 
 absl::Status LedgerState::TakeRounds(const LedgerRecord& record) {
@@ -96,7 +99,10 @@ void LedgerState::NoteGap(const model::v1::LedgerGap& gap) {
 
 void LedgerState::TakeOutcome(const RoundOutcome& outcome) {
   evidence_.Take(rounds_.rounds()[outcome.round], outcome);
-  if (outcome.outcome > 0) return;
+  if (outcome.outcome > 0) {
+    CountGuardrail(outcome);
+    return;
+  }
   counts_.set_closed(counts_.closed() + 1);
   if (outcome.why_void == RoundVoid::kCensored) {
     counts_.set_censored(counts_.censored() + 1);
@@ -105,11 +111,36 @@ void LedgerState::TakeOutcome(const RoundOutcome& outcome) {
   }
 }
 
+void LedgerState::CountGuardrail(const RoundOutcome& outcome) {
+  config::v1::RolloutGuardrailRounds& counts =
+      *counts_.mutable_guardrails(static_cast<int>(outcome.outcome) - 1);
+  counts.set_closed(counts.closed() + 1);
+  if (outcome.why_void == RoundVoid::kCensored) {
+    counts.set_unknown(counts.unknown() + 1);
+  } else if (outcome.why_void == RoundVoid::kGone) {
+    counts.set_gone(counts.gone() + 1);
+  }
+}
+
+double LedgerState::RetentionSeconds() const {
+  double horizon_seconds = 0;
+  bool is_gone = counts_.gone() > 0;
+  for (size_t i = 0; i < evidence_.limits().size(); ++i) {
+    if (counts_.guardrails(static_cast<int>(i)).gone() == 0) continue;
+    is_gone = true;
+    const int64_t horizon_us = evidence_.limits()[i].file.period.horizon_us;
+    horizon_seconds = std::max(
+        horizon_seconds, static_cast<double>(horizon_us) / kMicrosPerSecond);
+  }
+  return is_gone ? window_seconds_ + horizon_seconds : 0;
+}
+
 config::v1::RolloutLedger LedgerState::Counts() const {
   config::v1::RolloutLedger counts = counts_;
   counts.set_rounds(rounds_.rounds().size());
   counts.set_open(rounds_.num_open(0));
   counts.set_unknown_decisions(rounds_.num_unknown());
+  if (RetentionSeconds() > 0) counts.set_retention_seconds(RetentionSeconds());
   return counts;
 }
 

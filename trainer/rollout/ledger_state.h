@@ -43,7 +43,12 @@ class LedgerState {
 
   absl::Status TakeRounds(const model::v1::LedgerRecord& record);
   absl::Status TakeOutcomes(const model::v1::LedgerRecord& record);
+  void CountGuardrail(const RoundOutcome& outcome);
+  // Returns how long tuples must be kept for the outcomes that were gone; 0:
+  // none was.
+  double RetentionSeconds() const;
 
+  const double window_seconds_;
   RolloutEvidence evidence_;
   UnitRounds rounds_;
   ReadSoFar before_;

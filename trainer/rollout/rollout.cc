@@ -196,6 +196,8 @@ absl::Status Judge(const std::string& model_dir, const RolloutOptions& options,
                    ReadRolloutLog(options, model_dir, *rollout));
   if (!options.dry_run()) {
     RETURN_IF_ERROR(AppendToLedger(model_dir, reading.added, &reading.end));
+    reading.counts.set_cut_bytes(reading.counts.torn_bytes());
+    reading.counts.clear_torn_bytes();
     rollout->set_ledger_bytes(reading.end.bytes);
     // Before the step acts: damage up to here must not pass for a torn tail.
     RETURN_IF_ERROR(WriteRollout(model_dir, *rollout));

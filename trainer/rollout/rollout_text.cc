@@ -98,6 +98,19 @@ std::string LackText(const RolloutLedger& ledger) {
                     " units do not count because their tuples were removed "
                     "before their window ended");
   }
+  for (const config::v1::RolloutGuardrailRounds& guardrail :
+       ledger.guardrails()) {
+    if (guardrail.gone() == 0) continue;
+    absl::StrAppend(&text, "; ", guardrail.gone(),
+                    " units do not count for guardrail ", guardrail.reward(),
+                    " because their tuples were removed before its outcomes "
+                    "were known");
+  }
+  if (ledger.has_retention_seconds()) {
+    absl::StrAppend(&text, "; keep tuples (keep_tuples_seconds) for ",
+                    ledger.retention_seconds(),
+                    " s and the time between two steps together");
+  }
   if (ledger.unknown_decisions() > 0) {
     absl::StrAppend(
         &text, "; ", ledger.unknown_decisions(),
@@ -179,10 +192,15 @@ std::string FormatRolloutReport(const RolloutReport& report) {
                   ledger.closed() - ledger.censored() - ledger.gone(),
                   " judged, ", ledger.open(), " open, ", ledger.censored(),
                   " censored, ", ledger.gone(), " removed too early.\n");
-  if (ledger.torn_bytes() > 0) {
-    absl::StrAppend(&text, "Cut off ", ledger.torn_bytes(),
+  if (ledger.cut_bytes() > 0) {
+    absl::StrAppend(&text, "Cut off ", ledger.cut_bytes(),
                     " bytes of an interrupted write from the ledger; no step "
                     "had acted upon them.\n");
+  }
+  if (ledger.torn_bytes() > 0) {
+    absl::StrAppend(&text, "The ledger ends with ", ledger.torn_bytes(),
+                    " bytes that are not complete yet: a step is writing them, "
+                    "or the next one cuts them off.\n");
   }
   return text;
 }

@@ -120,7 +120,38 @@ TEST_F(RolloutLedgerTest, AnOpenUnitWhoseTuplesAreRemovedIsVoid) {
                         "before their window ended"));
 }
 
-// The units of the removed tuples are not known.
+// The outcomes of the guardrail come after the window has ended.
+TEST_F(RolloutLedgerTest, CountsRoundsThatAGuardrailLost) {
+  const std::string file = AddGuardrail("complaints");
+  options_.mutable_plan()->set_rewards(
+      0, "complaints=" + file + "@horizon=30m@sparse");
+  StartAgain();
+  const auto write_file = [&](const log::v1::BanditTuple& tuple,
+                              absl::Time through) {
+    ASSERT_OK(WriteFile(file, "decision_id,reward\n" +
+                                  tuple.decision().decision_id() + ",0\n" +
+                                  ThroughLine(through)));
+  };
+  const auto tuples = MakeUnits(60, {});
+  WriteSegment(dir_.Sub("tuples"), 0, tuples);
+  write_file(tuples[0], absl::Now() - absl::Hours(2));
+  EXPECT_EQ(Step().ledger().closed(), 60u);
+  RemoveTuples();
+  const auto later = MakeUnits(40, {});
+  WriteSegment(dir_.Sub("tuples"), 1, later);
+  write_file(later[0], absl::Now());
+  const RolloutReport report = Step();
+  ASSERT_EQ(report.ledger().guardrails_size(), 1);
+  EXPECT_EQ(report.ledger().guardrails(0).gone(), 60u);
+  EXPECT_EQ(report.ledger().guardrails(0).closed(), 100u);
+  EXPECT_EQ(report.ledger().retention_seconds(), 1800);
+  EXPECT_THAT(report.step().sentence(),
+              HasTexts("60 units do not count for guardrail complaints because "
+                       "their tuples were removed before its outcomes",
+                       "keep tuples (keep_tuples_seconds) for 1800 s and"));
+}
+
+// Which units the removed tuples had, is not known.
 TEST_F(RolloutLedgerTest, SaysWhenTuplesWereRemovedBeforeAStep) {
   WriteNewSegment("tuples", MakeNewUnits(50));
   const RolloutReport report = Step();
@@ -178,11 +209,11 @@ TEST_F(RolloutLedgerTest, CutsOffWhatAnInterruptedStepWrote) {
   ASSERT_OK(WriteFile(LedgerPath(), whole + whole.substr(0, 30)));
   Log(40, {});
   const RolloutReport report = Step();
-  EXPECT_EQ(report.ledger().torn_bytes(), 30u);
+  EXPECT_EQ(report.ledger().cut_bytes(), 30u);
   EXPECT_EQ(report.step().decisions(), 100u);
   EXPECT_THAT(FormatRolloutReport(report),
               HasSubstr("Cut off 30 bytes of an interrupted write"));
-  EXPECT_EQ(Step().ledger().torn_bytes(), 0u);
+  EXPECT_EQ(Step().ledger().cut_bytes(), 0u);
 }
 
 // The pages of an append that was interrupted reach the disk in any order.
@@ -196,7 +227,7 @@ TEST_F(RolloutLedgerTest, CutsOffDamageThatNoStepHasActedUpon) {
   ASSERT_OK(WriteFile(LedgerPath(), whole + torn));
   Log(40, {});
   const RolloutReport report = Step();
-  EXPECT_EQ(report.ledger().torn_bytes(), whole.size());
+  EXPECT_EQ(report.ledger().cut_bytes(), whole.size());
   EXPECT_EQ(report.step().decisions(), 100u);
   EXPECT_EQ(Step().step().decisions(), 100u);
 }
@@ -214,6 +245,22 @@ TEST_F(RolloutLedgerTest, RecordsTheLengthOfTheLedgerBeforeAStepActs) {
   Log(2000, {.canary = 0.3, .stable = 0.6});
   EXPECT_EQ(Step().step().action(), "GO_BACK");
   EXPECT_EQ(recorded, ReadFile(LedgerPath())->size());
+}
+
+TEST_F(RolloutLedgerTest, OnlyAStepCutsOffWhatIsTorn) {
+  Log(60, {});
+  Step();
+  ASSERT_OK(WriteFile(LedgerPath(), *ReadFile(LedgerPath()) + "torn"));
+  options_.set_dry_run(true);
+  const std::string ends = "The ledger ends with 4 bytes that are not complete";
+  EXPECT_THAT(FormatRolloutReport(Step()),
+              AllOf(HasSubstr(ends), Not(HasSubstr("Cut off"))));
+  ASSERT_OK_AND_ASSIGN(const RolloutReport status, RolloutStatus(options_));
+  EXPECT_THAT(FormatRolloutReport(status),
+              AllOf(HasSubstr(ends), Not(HasSubstr("Cut off"))));
+  options_.set_dry_run(false);
+  EXPECT_THAT(FormatRolloutReport(Step()),
+              AllOf(HasSubstr("Cut off 4 bytes"), Not(HasSubstr("ends with"))));
 }
 
 TEST_F(RolloutLedgerTest, RefusesALedgerThatIsDamagedOrIncomplete) {
