@@ -13,6 +13,7 @@
 namespace sortition {
 namespace {
 
+using model::v1::LedgerGap;
 using model::v1::LedgerRecord;
 using model::v1::Rollout;
 
@@ -31,6 +32,25 @@ absl::Status CheckPlan(const config::v1::RolloutPlan& plan) {
                    status.message(), "; ", kEndRollout));
 }
 
+std::string GapText(const LedgerGap& gap) {
+  const std::string where =
+      absl::StrCat(" (", UtcTimeText(gap.from_us()), " to ",
+                   UtcTimeText(gap.to_us()), " in ", gap.directory(), ")");
+  switch (gap.kind()) {
+    case LedgerGap::DAMAGED:
+      return absl::StrCat("records", where, " are damaged");
+    case LedgerGap::INCOMPLETE:
+      return absl::StrCat("the log", where,
+                          " is incomplete: feedback came for decisions that it "
+                          "does not have");
+    case LedgerGap::REMOVED:
+      break;
+  }
+  return absl::StrCat("tuples", where,
+                      " were removed before a step read them (take steps more "
+                      "often than tuples are removed)");
+}
+
 }  // namespace
 
 absl::StatusOr<LedgerState> LedgerState::Create(const Rollout& rollout) {
@@ -45,7 +65,8 @@ LedgerState::LedgerState(const Rollout& rollout,
       evidence_(rollout.plan(), std::move(limits)),
       rounds_(static_cast<int64_t>(window_seconds_ * kMicrosPerSecond),
               evidence_.num_outcomes()) {
-  before_.started_us = before_.newest_us = rollout.started_us();
+  before_.started_us = before_.newest_us = before_.incomplete_until_us =
+      rollout.started_us();
   for (const RolloutLimit& limit : evidence_.limits()) {
     counts_.add_guardrails()->set_reward(limit.name);
   }
@@ -87,14 +108,20 @@ absl::Status LedgerState::Take(const LedgerRecord& record) {
   if (!record.has_newest_us()) return absl::OkStatus();
   before_.newest_us = std::max(before_.newest_us, record.newest_us());
   before_.sources = record.sources();
+  if (record.keep_probability() > 0) {
+    before_.keep_probability =
+        std::min(before_.keep_probability, record.keep_probability());
+  }
   return absl::OkStatus();
 }
 
 void LedgerState::NoteGap(const model::v1::LedgerGap& gap) {
   rounds_.NoteGap(ShareOfPlaces(gap.places()));
-  counts_.set_gap(absl::StrCat(UtcTimeText(gap.from_us()), " to ",
-                               UtcTimeText(gap.to_us()), " in ",
-                               gap.directory()));
+  counts_.set_gap(GapText(gap));
+  if (gap.kind() == LedgerGap::INCOMPLETE) {
+    before_.incomplete_until_us =
+        std::max(before_.incomplete_until_us, gap.to_us());
+  }
 }
 
 void LedgerState::TakeOutcome(const RoundOutcome& outcome) {

@@ -15,6 +15,7 @@
 namespace sortition {
 namespace {
 
+using model::v1::LedgerGap;
 using model::v1::LedgerRecord;
 using model::v1::Rollout;
 
@@ -40,48 +41,80 @@ absl::StatusOr<SourcedTuples> ReadTuples(
   return read;
 }
 
-// Records a gap if tuples were removed before they were read.
-void NoteUnreadGap(const Rollout& rollout, int64_t now_us,
-                   const std::vector<TupleSource>& sources, LedgerState* state,
-                   LedgerRecord* record) {
-  const std::string directory = FindUnreadGap(state->before(), sources);
-  if (directory.empty()) return;
-  model::v1::LedgerGap& gap = *record->mutable_gap();
-  gap.set_directory(directory);
-  gap.set_from_us(state->before().newest_us);
+// Returns why decisions may be missing that no step has read; nothing if none
+// are.
+std::optional<LedgerGap> FindGap(const config::v1::RolloutOptions& options,
+                                 const ReadSoFar& before,
+                                 const SourcedTuples& read, int64_t now_us) {
+  LedgerGap gap;
+  gap.set_kind(LedgerGap::REMOVED);
+  gap.set_directory(FindUnreadGap(before, read.sources_after));
+  gap.set_from_us(before.newest_us);
   gap.set_to_us(now_us);
+  if (!gap.directory().empty()) return gap;
+  gap.set_kind(LedgerGap::DAMAGED);
+  gap.set_directory(FindDamage(before, read.tuples.segments));
+  if (!gap.directory().empty()) return gap;
+  if (read.tuples.incomplete_until_us <= before.incomplete_until_us) {
+    return std::nullopt;
+  }
+  gap.set_kind(LedgerGap::INCOMPLETE);
+  gap.set_directory(options.tuples());
+  gap.set_from_us(before.incomplete_until_us);
+  gap.set_to_us(read.tuples.incomplete_until_us);
+  return gap;
+}
+
+void NoteGap(const Rollout& rollout, LedgerGap gap, LedgerState* state,
+             LedgerRecord* record) {
   gap.set_places(
       PlacesOfShare(rollout.plan().shares(static_cast<int>(rollout.stage()))));
   state->NoteGap(gap);
+  *record->mutable_gap() = std::move(gap);
 }
 
-// Registers and closes rounds. Returns the records for the ledger.
-std::vector<LedgerRecord> AddTuples(const Rollout& rollout, int64_t now_us,
-                                    SourcedTuples read, LedgerState* state) {
+// Writes what the next step must know of this one.
+void EndStep(const Rollout& rollout, const SourcedTuples& read,
+             double keep_probability, LedgerRecord* record) {
+  record->set_newest_us(
+      std::max(read.tuples.until.close_us, rollout.started_us()));
+  if (keep_probability < 1) record->set_keep_probability(keep_probability);
+  for (const TupleSource& source : read.sources_before) {
+    *record->add_sources() =
+        LedgerSourceOf(source, read.tuples.segments, read.tuples.until);
+  }
+}
+
+// Registers and closes rounds. Returns the records for the ledger, and counts
+// the decisions that wait.
+std::vector<LedgerRecord> AddTuples(const config::v1::RolloutOptions& options,
+                                    const Rollout& rollout, int64_t now_us,
+                                    SourcedTuples* read, LedgerState* state,
+                                    uint64_t* num_waiting) {
   UnitRounds& rounds = state->rounds();
   AddedRecords added(now_us, rounds.rounds().size());
-  NoteUnreadGap(rollout, now_us, read.sources_after, state, added.last());
+  if (const auto gap = FindGap(options, state->before(), *read, now_us)) {
+    NoteGap(rollout, *gap, state, added.last());
+  }
+  // A unit that was not kept before would look new now.
+  const double keep_probability =
+      std::min(state->before().keep_probability, read->tuples.keep_probability);
   rounds.BeginPass();
-  read.tuples.decisions.Give(
-      state->evidence().num_outcomes(),
+  *num_waiting = read->tuples.decisions.Give(
+      state->evidence().num_outcomes(), read->tuples.until.register_us,
+      keep_probability,
       [&](const ArmDecision& decision, std::span<const double> outcomes) {
         if (rounds.Add(decision, outcomes)) added.Add(rounds.rounds().back());
       });
   for (size_t i = 0; i < state->evidence().num_outcomes(); ++i) {
-    const std::optional<int64_t> until_us = read.tuples.complete_until_us[i];
+    const std::optional<int64_t> until_us = read->tuples.complete_until_us[i];
     if (!until_us.has_value()) continue;
     for (const RoundOutcome& outcome : rounds.CloseUntil(i, *until_us)) {
       added.Add(outcome);
       state->TakeOutcome(outcome);
     }
   }
-  added.last()->set_newest_us(
-      std::max(read.tuples.newest_us, rollout.started_us()));
-  for (const TupleSource& source : read.sources_before) {
-    model::v1::LedgerSource& written = *added.last()->add_sources();
-    written.set_directory(source.directory);
-    written.set_needed_us(source.needed_us);
-  }
+  EndStep(rollout, *read, keep_probability, added.last());
   return added.Take();
 }
 
@@ -125,14 +158,18 @@ absl::StatusOr<RolloutReading> ReadRolloutLog(
                                      read.status().message())};
     return reading;
   }
-  std::vector<std::string> problems = std::move(read->tuples.problems);
-  const uint64_t outside = read->tuples.rewards_outside;
+  uint64_t num_waiting = 0;
   std::vector<LedgerRecord> added =
-      AddTuples(rollout, now_us, *std::move(read), &state);
+      AddTuples(options, rollout, now_us, &*read, &state, &num_waiting);
   RolloutReading reading = ReadingOf(end, std::move(state));
   reading.added = std::move(added);
-  reading.problems = std::move(problems);
-  reading.counts.set_rewards_outside(outside);
+  reading.problems = std::move(read->tuples.problems);
+  reading.counts.set_rewards_outside(read->tuples.rewards_outside);
+  reading.counts.set_future_decisions(read->tuples.future_decisions);
+  if (num_waiting > 0) {
+    reading.counts.set_waiting_decisions(num_waiting);
+    reading.counts.set_waits_for(read->tuples.until.slowest);
+  }
   return reading;
 }
 

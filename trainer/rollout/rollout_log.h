@@ -29,10 +29,12 @@ absl::StatusOr<RolloutReading> ReadRolloutLedger(
 
 // Reads the ledger, and takes rounds that it lacks from the tuples of the
 // rollout: the salt of its split tells them from others. A decision that the
-// request asked a version for, that drew by a seed, or that is in the future
-// does not count. Tuples of all joins are read, because a decision that is
-// passed over would make a unit look new when it comes back. Rounds close by
-// the time of the newest decision of the model. Errors as ReadRolloutLedger().
+// request asked a version for, that drew by a seed, or that is more than
+// kMaxLagUs in the future does not count. Tuples of all joins are read, because
+// a decision that is passed over would make a unit look new when it comes back.
+// Decisions register and rounds close up to the times of ReadUntilOf(). Units
+// whose KeepNumber() is not below the smallest keep_probability so far do not
+// count. Errors as ReadRolloutLedger().
 // Tuples that cannot be read, guardrail files that are wrong and rewards
 // outside of their range are problems of the reading.
 absl::StatusOr<RolloutReading> ReadRolloutLog(

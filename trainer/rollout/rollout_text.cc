@@ -114,10 +114,14 @@ std::string LackText(const RolloutLedger& ledger) {
   if (ledger.unknown_decisions() > 0) {
     absl::StrAppend(
         &text, "; ", ledger.unknown_decisions(),
-        " decisions do not count because tuples (", ledger.gap(),
-        ") were removed before a step read them, so their units may not be "
-        "new: take steps more often than tuples are removed, and if this "
-        "rollout does not end, stop it and begin a new one");
+        " decisions do not count because ", ledger.gap(),
+        ", so their units may not be new: if this rollout does not end, stop "
+        "it and begin a new one");
+  }
+  if (ledger.future_decisions() > 0) {
+    absl::StrAppend(&text, "; ", ledger.future_decisions(),
+                    " decisions are more than an hour in the future and do not "
+                    "count yet: set the clocks of the servers");
   }
   return text;
 }
@@ -192,6 +196,11 @@ std::string FormatRolloutReport(const RolloutReport& report) {
                   ledger.closed() - ledger.censored() - ledger.gone(),
                   " judged, ", ledger.open(), " open, ", ledger.censored(),
                   " censored, ", ledger.gone(), " removed too early.\n");
+  if (ledger.waiting_decisions() > 0) {
+    absl::StrAppend(&text, ledger.waiting_decisions(),
+                    " decisions wait for the tuples of ", ledger.waits_for(),
+                    ", which are behind those of the other directories.\n");
+  }
   if (ledger.cut_bytes() > 0) {
     absl::StrAppend(&text, "Cut off ", ledger.cut_bytes(),
                     " bytes of an interrupted write from the ledger; no step "

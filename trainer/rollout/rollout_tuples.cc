@@ -10,6 +10,7 @@
 #include "trainer/tuples/reward_range.h"
 #include "trainer/tuples/scan/tuple_log.h"
 #include "trainer/tuples/scan/tuple_scan.h"
+#include "trainer/tuples/thinning.h"
 
 namespace sortition {
 namespace {
@@ -46,8 +47,7 @@ std::optional<ArmDecision> ArmDecisionOf(const log::v1::Decision& decision,
 // guardrails are compared with the whole log, so that those of another log are
 // found out.
 int64_t OldestWritten(const Rollout& rollout, const GuardrailFiles& files) {
-  constexpr int64_t kClocksDifferUs = 3'600'000'000;
-  return files.empty() ? rollout.started_us() - kClocksDifferUs : 0;
+  return files.empty() ? rollout.started_us() - kMaxLagUs : 0;
 }
 
 // Counts the rewards outside of the plan's range, of each arm for itself: a
@@ -107,37 +107,70 @@ class RolloutTupleReader {
 
   const GuardrailFiles& files() const { return files_; }
 
+  // `damage` is that of all segments so far.
+  void BeginSegment(const std::string& path, const SegmentDamage& damage) {
+    EndSegment(damage);
+    read_.segments.push_back(SegmentOf(path));
+  }
+
   void Take(const log::v1::BanditTuple& tuple) {
     const log::v1::Decision& decision = tuple.decision();
+    int64_t& newest_us = read_.segments.back().newest_of_all_us;
+    newest_us = std::max(newest_us, decision.time_us());
     if (decision.model() != model_) return;
     files_.NoteInLog(decision.decision_id());
-    if (decision.time_us() > now_us_) return;
-    read_.newest_us = std::max(read_.newest_us, decision.time_us());
+    const int64_t time_us = decision.time_us();
+    ReadSegment& segment = read_.segments.back();
+    if (time_us <= now_us_) {
+      segment.newest_us = std::max(segment.newest_us, time_us);
+    }
     const auto placed = ArmDecisionOf(decision, rollout_);
     if (!placed.has_value()) return;
+    if (time_us > now_us_ + kMaxLagUs) {
+      ++read_.future_decisions;
+      return;
+    }
+    segment.newest_of_rollout_us =
+        std::max(segment.newest_of_rollout_us, time_us);
+    const double kept = KeepProbability(tuple);
+    if (kept > 0) {
+      read_.keep_probability = std::min(read_.keep_probability, kept);
+    }
     read_.decisions.Add(*placed, UnitKey("", decision.decision_id()),
+                        KeepNumber(decision.unit_id(), decision.decision_id()),
                         OutcomesOf(tuple, placed->is_canary));
   }
 
-  RolloutTuples Finish() && {
+  RolloutTuples Finish(const TupleCounts& counts) && {
+    EndSegment(counts.damage);
+    read_.incomplete_until_us = counts.incomplete_until_us;
+    read_.until = ReadUntilOf(read_.segments);
     files_.Check();
     read_.problems = files_.Problems();
     read_.rewards_outside = rewards_.num_outside();
     std::string problem = rewards_.Problem();
-    read_.complete_until_us = {read_.newest_us};
+    read_.complete_until_us = {read_.until.close_us};
     if (!problem.empty()) {
       read_.complete_until_us[0].reset();
       read_.problems.push_back(std::move(problem));
     }
     for (size_t i = 0; i < evidence_.limits().size(); ++i) {
       std::optional<int64_t> until_us = files_.judged_until_us(i);
-      if (until_us) *until_us = std::min(*until_us, read_.newest_us);
+      if (until_us) *until_us = std::min(*until_us, read_.until.close_us);
       read_.complete_until_us.push_back(until_us);
     }
     return std::move(read_);
   }
 
  private:
+  void EndSegment(const SegmentDamage& damage) {
+    if (!read_.segments.empty()) {
+      read_.segments.back().corrupt_records =
+          damage.corrupt_records - damage_before_;
+    }
+    damage_before_ = damage.corrupt_records;
+  }
+
   // Returns the reward of a decision and those of the guardrails, in their
   // units; kUnknownOutcome where one is censored or not judged. A reward
   // outside of its range counts as the nearer end, because leaving it out would
@@ -160,6 +193,7 @@ class RolloutTupleReader {
   GuardrailFiles files_;
   RewardCheck rewards_;
   RolloutTuples read_;
+  uint64_t damage_before_ = 0;
 };
 
 }  // namespace
@@ -182,8 +216,11 @@ absl::StatusOr<RolloutTuples> ReadRolloutTuples(
         reader.Take(tuple);
         return absl::OkStatus();
       },
-      &counts));
-  return std::move(reader).Finish();
+      &counts, nullptr,
+      [&](const TupleLog::Segment& segment) {
+        reader.BeginSegment(segment.path, counts.damage);
+      }));
+  return std::move(reader).Finish(counts);
 }
 
 }  // namespace sortition

@@ -48,6 +48,9 @@ class IncompleteMarks {
     sum_.set_feedback(sum_.feedback() + mark.feedback());
   }
 
+  // Returns the time of the last feedback that the marks are of; 0: no marks.
+  int64_t last_time_us() const { return sum_.last_time_us(); }
+
   absl::Status Check(const TupleLog& log) const {
     if (count_ == 0) return absl::OkStatus();
     const std::string text = absl::StrCat(
@@ -224,8 +227,10 @@ void WarnOfCensoring(const TupleCounts& counts) {
   }
 }
 
-absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
-                        TupleCounts* counts, ScanEnds* ends) {
+absl::Status ScanTuples(
+    const TupleLog& log, const TakeTuple& take, TupleCounts* counts,
+    ScanEnds* ends,
+    const std::function<void(const TupleLog::Segment&)>& begin_segment) {
   std::vector<uint64_t> offsets;
   uint64_t total_mib = 0;
   for (const TupleLog::Segment& segment : log.segments()) {
@@ -237,6 +242,7 @@ absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
   IncompleteMarks marks;
   for (uint32_t i = 0; i < offsets.size(); ++i) {
     const TupleLog::Segment& segment = log.segments()[i];
+    if (begin_segment) begin_segment(segment);
     uint32_t index = 0;
     const auto take_once = [&](const log::v1::BanditTuple& tuple) {
       // Before the next: the same decision may be joined otherwise elsewhere.
@@ -256,6 +262,7 @@ absl::Status ScanTuples(const TupleLog& log, const TakeTuple& take,
                     segment.is_read ? &marks : &unread, &offsets[i]));
   }
   if (ends != nullptr) ends->offsets = std::move(offsets);
+  counts->incomplete_until_us = marks.last_time_us();
   return marks.Check(log);
 }
 

@@ -39,6 +39,9 @@ struct TupleCounts {
   // used although their policy gave some actions probability 0.
   std::map<std::string, uint64_t> without_full_support;
   SegmentDamage damage;
+  // Time of the last feedback for decisions that an incomplete log lacks; 0:
+  // the log does not say that it is incomplete.
+  int64_t incomplete_until_us = 0;
   uint64_t newest_version = 0;  // Among the policies that logged the tuples.
   // The version that logged the tuples for validation and test, unless force
   // made it all of them, and evaluates_baseline false.
@@ -115,11 +118,14 @@ struct ScanEnds {
 // the outcome. If the log allows that, it is a warning.
 //
 // The first whole scan with `ends` fills them in; later ones read up to there,
-// so that all of them read the same.
+// so that all of them read the same. Calls `begin_segment` before the tuples of
+// each segment, unless it is null.
 absl::Status ScanTuples(
     const TupleLog& log,
     const std::function<absl::Status(const log::v1::BanditTuple&)>& take,
-    TupleCounts* counts, ScanEnds* ends = nullptr);
+    TupleCounts* counts, ScanEnds* ends = nullptr,
+    const std::function<void(const TupleLog::Segment&)>& begin_segment =
+        nullptr);
 
 // Returns whether there is such a tuple. Stops at the first.
 absl::StatusOr<bool> HasTuple(
