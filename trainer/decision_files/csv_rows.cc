@@ -99,7 +99,9 @@ class CsvRows : public DecisionRows {
   // Returns true, and stores the declared time, if the line is a declaration
   // rather than a row.
   bool TakeDeclaration(absl::string_view line) {
-    if (!absl::ConsumePrefix(&line, "# through=")) return false;
+    if (!absl::ConsumePrefix(&line, "#")) return false;
+    line = absl::StripLeadingAsciiWhitespace(line);
+    if (!absl::ConsumePrefix(&line, "through=")) return false;
     through_ = std::string(absl::StripAsciiWhitespace(line));
     return true;
   }

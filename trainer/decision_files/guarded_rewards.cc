@@ -38,6 +38,7 @@ absl::StatusOr<GuardedRewards> GuardedRewards::Read(
     }
     ASSIGN_OR_RETURN(RewardFile read,
                      RewardFile::Read(file->path, file->period, bounds));
+    RETURN_IF_ERROR(read.CheckCanBeGuarded(limit.name));
     guarded.files_.push_back(std::move(read));
   }
   return guarded;

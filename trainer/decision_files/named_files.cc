@@ -111,6 +111,11 @@ absl::Status CheckIsReward(absl::string_view option, absl::string_view entry,
   for (const NamedFile& file : rewards) {
     if (file.name == name) return absl::OkStatus();
   }
+  if (rewards.empty()) {
+    return Wrong(option, entry,
+                 absl::StrCat("of a reward, which rewards must name: ", name,
+                              "=FILE@horizon=AGE"));
+  }
   return Wrong(
       option, entry,
       absl::StrCat("of one of the rewards: ",

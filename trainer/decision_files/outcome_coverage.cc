@@ -36,13 +36,18 @@ double SmallestGap(uint64_t with_rows) {
 
 void OutcomeCoverage::NoteInLog(const RewardFile& file,
                                 absl::string_view decision_id) {
-  rows_in_log_ += file.HasRow(decision_id) ? 1 : 0;
+  if (file.HasRow(decision_id)) {
+    ++rows_in_log_;
+  } else if (example_in_log_.empty()) {
+    example_in_log_ = std::string(decision_id);
+  }
 }
 
 std::optional<double> OutcomeCoverage::NoteUsed(const RewardFile& file,
                                                 absl::string_view decision_id,
                                                 int64_t time_us) {
   ++used_;
+  without_time_ += time_us > 0 ? 0 : 1;
   const Outcome outcome = file.Look(decision_id, time_us);
   if (!outcome.is_covered) return std::nullopt;
   ++covered_;
@@ -142,13 +147,24 @@ absl::Status OutcomeCoverage::Check(const RewardFile& file) const {
     return Unfit(file,
                  absl::StrCat(rows_in_log_, " of its ", file.num_decisions(),
                               " decisions are in the log, at least half must "
-                              "be: leave those of other logs or times out"));
+                              "be: remove rows of other logs or times. A "
+                              "decision id of the file is '",
+                              Shown(file.example()), "', one of the log '",
+                              Shown(example_in_log_), "'"));
   }
   if (used_ == 0) return absl::OkStatus();
   if (covered_ == 0) {
-    return Unfit(file, absl::StrCat("the file judges ", file.PeriodText(),
-                                    ", and none of the ", used_,
-                                    " decisions that are used is one of them"));
+    return Unfit(
+        file, absl::StrCat(
+                  "the file judges ", file.PeriodText(), ", and none of the ",
+                  used_, " decisions that are used is one of them",
+                  without_time_ > 0
+                      ? absl::StrCat("; ", without_time_,
+                                     " have no time, so that nobody knows "
+                                     "whether their outcomes have arrived "
+                                     "(horizon=0s if they come with the "
+                                     "decision)")
+                      : ""));
   }
   return file.is_sparse() ? CheckGaps(file) : CheckRows(file);
 }

@@ -64,7 +64,9 @@ class OutcomeCoverage {
   absl::Status CheckRows(const RewardFile& file) const;
   absl::Status CheckGaps(const RewardFile& file) const;
 
+  std::string example_in_log_;  // A decision id without a row.
   uint64_t rows_in_log_ = 0;
+  uint64_t without_time_ = 0;
   uint64_t used_ = 0;
   uint64_t covered_ = 0;
   uint64_t without_row_ = 0;

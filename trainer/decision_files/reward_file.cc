@@ -62,6 +62,9 @@ absl::StatusOr<RewardFile> RewardFile::Read(
       return rows->Wrong(absl::StrCat("the file must have at most ",
                                       kMostDecisions, " decisions"));
     }
+    if (file.rewards_.size() == 1) {
+      file.example_ = std::string(rows->decision_id());
+    }
     file.min_ = std::min(file.min_, *reward);
     file.max_ = std::max(file.max_, *reward);
   }
@@ -107,7 +110,10 @@ absl::Status RewardFile::SetThrough(const std::string& declared) {
 }
 
 Outcome RewardFile::Look(absl::string_view decision_id, int64_t time_us) const {
-  const bool is_covered = time_us >= period_.from_us.value_or(time_us) &&
+  const bool has_time = time_us > 0;
+  const bool needs_time = period_.horizon_us > 0 || period_.from_us.has_value();
+  const bool is_covered = (has_time || !needs_time) &&
+                          time_us >= period_.from_us.value_or(time_us) &&
                           time_us <= judged_until_us();
   if (!is_covered) return {};
   const auto found = rewards_.find(HashBytes(decision_id));
@@ -117,6 +123,16 @@ Outcome RewardFile::Look(absl::string_view decision_id, int64_t time_us) const {
   Outcome outcome{.is_covered = true};
   if (is_sparse()) outcome.reward = 0;
   return outcome;
+}
+
+absl::Status RewardFile::CheckCanBeGuarded(absl::string_view name) const {
+  if (is_range_given_ || min_ < 0 || max_ <= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      path_, ": no reward is negative, and the guardrail '", name,
+      "' holds if the mean reward does not fall. Complaints and costs must be "
+      "negative, as -1. If a higher reward is better, declare its range, as "
+      "--reward_ranges=",
+      name, ":0:", max_));
 }
 
 std::string RewardFile::PeriodText() const {

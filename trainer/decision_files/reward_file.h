@@ -58,7 +58,8 @@ class RewardFile {
   // least the horizon before its end. This depends on nothing but the time, so
   // that the decisions of the period are a fair sample. A covered decision
   // without a row has the reward 0 in a sparse file. In any other file it has
-  // none, and OutcomeCoverage::Check() refuses the file.
+  // none, and OutcomeCoverage::Check() refuses the file. A decision without a
+  // time is covered only by a file with the horizon 0 and no beginning.
   Outcome Look(absl::string_view decision_id, int64_t time_us) const;
 
   const OutcomePeriod& period() const { return period_; }
@@ -67,10 +68,16 @@ class RewardFile {
   int64_t judged_until_us() const {
     return *period_.through_us - period_.horizon_us;
   }
+  // Guardrails are on rewards that must not fall. InvalidArgument if the
+  // rewards may be complaints with the wrong sign: some are positive, none is
+  // negative, and no range was given. `name` is that of the reward.
+  absl::Status CheckCanBeGuarded(absl::string_view name) const;
   // Describes the judged decisions in words, for messages.
   std::string PeriodText() const;
 
   size_t num_decisions() const { return rewards_.size(); }
+  // The decision id of the first row; empty if there is none.
+  const std::string& example() const { return example_; }
   // The range of the rewards, 0 among them.
   double min() const { return min_; }
   double max() const { return max_; }
@@ -86,6 +93,7 @@ class RewardFile {
   absl::Status SetThrough(const std::string& declared);
 
   std::string path_;
+  std::string example_;
   OutcomePeriod period_;
   absl::flat_hash_map<Hash128, double, Hash128Hasher> rewards_;
   double min_ = 0;

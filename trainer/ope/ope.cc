@@ -60,6 +60,17 @@ absl::StatusOr<std::vector<NamedRewards>> ReadRewards(
   return rewards;
 }
 
+absl::Status CheckGuarded(const std::vector<NamedRewards>& rewards,
+                          const std::vector<NamedLimit>& limits) {
+  for (const NamedLimit& limit : limits) {
+    for (const NamedRewards& each : rewards) {
+      if (each.name != limit.name) continue;
+      RETURN_IF_ERROR(each.file.CheckCanBeGuarded(limit.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // What the first pass learns.
 struct FirstPass {
   LogSummary summary;
@@ -313,6 +324,7 @@ absl::StatusOr<OpeReport> Ope(const OpeOptions& options) {
   ASSIGN_OR_RETURN(PolicySet policies, PolicySet::Load(options));
   ASSIGN_OR_RETURN(std::vector<NamedRewards> rewards,
                    ReadRewards(files, ranges));
+  RETURN_IF_ERROR(CheckGuarded(rewards, limits));
   Run run(options, &policies);
   RETURN_IF_ERROR(run.Open());
   RETURN_IF_ERROR(run.First());

@@ -191,7 +191,8 @@ GainBound LowerBoundOfGain(const EstimateStyle& style,
 
 OpeEstimate MakeGrouped(EstimateStyle style, const EstimateTask& task) {
   style.largest_group = std::nullopt;
-  return MakeEstimate(style, task, IntervalKind::kStudent);
+  style.units_are_decisions = false;
+  return MakeEstimate(style, task, std::nullopt);
 }
 
 OpeEstimate MakeAnswer(const EstimateStyle& style, const EstimateTask& task,

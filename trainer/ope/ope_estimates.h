@@ -69,7 +69,7 @@ struct GainBound {
 GainBound LowerBoundOfGain(const EstimateStyle& style,
                            const EstimateTask& task);
 
-// Returns the estimate with Student's interval, over groups of neighbours
+// Returns the estimate with the style's intervals, over groups of neighbours
 // instead of units.
 config::v1::OpeEstimate MakeGrouped(EstimateStyle style,
                                     const EstimateTask& task);

@@ -119,6 +119,8 @@ TEST(NamedFilesTest, LimitsAreOfKnownRewards) {
   }
   EXPECT_THAT(ParseLimits("guardrails", Entries({"sales:0"}), rewards),
               IsInvalidArgument("must be of one of the rewards: complaints"));
+  EXPECT_THAT(ParseLimits("guardrails", Entries({"sales:0"}), {}),
+              IsInvalidArgument("must name: sales=FILE@horizon=AGE"));
 }
 
 // Files of NumPy's arrays, written by Python with the layout of numpy.savez().
@@ -433,6 +435,36 @@ TEST(RewardFileTest, OnlyWhatTheFileCoversIsJudged) {
   EXPECT_EQ(dense.Look("b", Day(6)).reward, std::nullopt);
 }
 
+// Nobody knows whether the horizon of a decision without a time has passed.
+TEST(RewardFileTest, ADecisionWithoutATimeHasNoHorizon) {
+  const WrittenFile file("decision_id,reward\na,-1\n");
+  const auto look = [&](const OutcomePeriod& period) {
+    const auto read = RewardFile::Read(file.path(), period);
+    EXPECT_OK(read);
+    return read->Look("a", 0);
+  };
+  EXPECT_TRUE(look({.through_us = Day(10)}).is_covered);
+  EXPECT_FALSE(look({.horizon_us = kDayUs, .through_us = Day(10)}).is_covered);
+  EXPECT_FALSE(look({.from_us = Day(5), .through_us = Day(10)}).is_covered);
+}
+
+// Who counts complaints as 1 would have a guardrail that holds if they rise.
+TEST(RewardFileTest, AGuardrailNeedsASign) {
+  const auto check = [](const std::string& text,
+                        std::optional<RewardBounds> bounds) {
+    const WrittenFile file("decision_id,reward\n" + text);
+    const auto read = RewardFile::Read(file.path(), kEver, bounds);
+    EXPECT_OK(read);
+    return read->CheckCanBeGuarded("c");
+  };
+  EXPECT_THAT(
+      check("a,1\nb,0\n", std::nullopt),
+      IsInvalidArgument("no reward is negative", "--reward_ranges=c:0:1"));
+  EXPECT_OK(check("a,1\nb,0\n", RewardBounds{0, 1}));
+  EXPECT_OK(check("a,-1\nb,0\n", std::nullopt));
+  EXPECT_OK(check("a,0\nb,0\n", std::nullopt));
+}
+
 // How files and logs fit together.
 class CoverageTest : public testing::Test {
  protected:
@@ -474,8 +506,9 @@ TEST_F(CoverageTest, AFileOfOtherDecisionsIsAnError) {
   period.is_sparse = true;
   const RewardFile file = FileOf({0, 1, 1000, 1001, 1002}, period);
   EXPECT_THAT(Check(file, 100),
-              IsFailedPrecondition(file.path() +
-                                   ": 2 of its 5 decisions are in the log"));
+              IsFailedPrecondition(
+                  file.path() + ": 2 of its 5 decisions are in the log",
+                  "id of the file is 'd0', one of the log 'd2'"));
   EXPECT_OK(Check(FileOf({0, 1, 1000, 1001}, period), 100));
 }
 
