@@ -44,16 +44,6 @@ absl::StatusOr<GuardedRewards> GuardedRewards::Read(
   return guarded;
 }
 
-std::vector<std::optional<double>> GuardedRewards::RewardsOf(
-    absl::string_view decision_id, int64_t time_us) const {
-  std::vector<std::optional<double>> rewards;
-  rewards.reserve(files_.size());
-  for (const RewardFile& file : files_) {
-    rewards.push_back(file.Look(decision_id, time_us).reward);
-  }
-  return rewards;
-}
-
 void GuardedRewards::NoteInLog(absl::string_view decision_id,
                                std::vector<OutcomeCoverage>* found) const {
   found->resize(files_.size());
@@ -72,15 +62,6 @@ std::vector<std::optional<double>> GuardedRewards::NoteUsed(
     rewards.push_back((*found)[i].NoteUsed(files_[i], decision_id, time_us));
   }
   return rewards;
-}
-
-void GuardedRewards::NoteDue(absl::string_view decision_id, int64_t time_us,
-                             std::vector<OutcomeCoverage>* found) const {
-  found->resize(files_.size());
-  for (size_t i = 0; i < files_.size(); ++i) {
-    if (time_us > files_[i].judged_until_us()) continue;
-    (*found)[i].NoteUsed(files_[i], decision_id, time_us);
-  }
 }
 
 absl::Status GuardedRewards::CheckFound(

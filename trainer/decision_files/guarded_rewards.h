@@ -30,26 +30,18 @@ class GuardedRewards {
   const std::vector<NamedLimit>& limits() const { return limits_; }
   // The files, in the order of limits().
   const std::vector<RewardFile>& files() const { return files_; }
-  // Returns the rewards of a decision of this time, in the order of limits();
-  // nothing where one is not judged (RewardFile::Look).
-  std::vector<std::optional<double>> RewardsOf(absl::string_view decision_id,
-                                               int64_t time_us) const;
 
   // Counts a decision of the log, whether it is used or not. `found` is by
   // file.
   void NoteInLog(absl::string_view decision_id,
                  std::vector<OutcomeCoverage>* found) const;
-  // Notes that a decision is used, and returns its rewards as RewardsOf().
+  // Notes that a decision is used, and returns its rewards, in the order of
+  // limits(); nullopt for one by which it is not judged (RewardFile::Look).
   std::vector<std::optional<double>> NoteUsed(
       absl::string_view decision_id, int64_t time_us,
       std::vector<OutcomeCoverage>* found) const;
-  // Notes that a decision is used by each file whose horizon has passed since
-  // then. Later decisions are not due in that file, so that the file need not
-  // cover any decision yet.
-  void NoteDue(absl::string_view decision_id, int64_t time_us,
-               std::vector<OutcomeCoverage>* found) const;
-  // FailedPrecondition for a file that does not fit the log
-  // (OutcomeCoverage::Check), from what was noted of the whole log.
+  // Returns FailedPrecondition for a file that does not fit the log
+  // (OutcomeCoverage::Check). Requires notes of the whole log.
   absl::Status CheckFound(const std::vector<OutcomeCoverage>& found) const;
 
  private:

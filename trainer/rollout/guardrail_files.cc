@@ -34,7 +34,8 @@ void GuardrailFiles::AppendOutcomes(const log::v1::Decision& decision,
     if (time_us <= file.judged_until_us()) {
       guardrail.coverage.NoteUsed(file, id, time_us);
     }
-    outcomes->push_back(file.RewardOf(id, time_us).value_or(kUnknownOutcome));
+    outcomes->push_back(
+        file.Look(id, time_us).reward.value_or(kUnknownOutcome));
   }
 }
 
