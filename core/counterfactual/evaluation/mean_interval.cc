@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/counterfactual/evaluation/betting.h"
+#include "core/counterfactual/evaluation/group_blocks.h"
 #include "core/counterfactual/evaluation/side_bounds.h"
 
 namespace sortition {
@@ -49,15 +50,13 @@ JudgedInterval MeanInterval(const MeanTask& task) {
       EstimateRatios(*task.sums, std::span(&task.mean, 1));
   JudgedInterval judged;
   judged.standard_error = estimate.standard_error;
-  const Side above = SideOf(task, 1);
-  const Side below = SideOf(task, -1);
-  if (IsNearlyNormal(*task.sums, above) && IsNearlyNormal(*task.sums, below)) {
+  if (IsNearlyNormal(*task.sums, std::span(&task.mean, 1))) {
     const double failure = (1 - task.confidence) / 2;
     judged.kind = IntervalKind::kEmpiricalLikelihood;
     judged.interval.lower =
-        LikelihoodBound(*task.sums, above, -task.limit, failure);
+        LikelihoodBound(*task.sums, SideOf(task, 1), -task.limit, failure);
     judged.interval.upper =
-        -LikelihoodBound(*task.sums, below, -task.limit, failure);
+        -LikelihoodBound(*task.sums, SideOf(task, -1), -task.limit, failure);
   } else {
     judged.kind = IntervalKind::kBetting;
     judged.interval.lower = BettingBound(task, 1);

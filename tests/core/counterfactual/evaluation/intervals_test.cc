@@ -787,20 +787,6 @@ TEST(MeanIntervalTest, EqualNumbersLeaveAnInterval) {
   EXPECT_LE(judged.interval.upper, 2);
 }
 
-// Numbers that were seen are like those of a coin; a single one of the largest
-// possible size would outweigh all of them.
-TEST(MeanIntervalTest, LargeNumbersThatWereNotSeenArePossible) {
-  GroupSums sums(1024, 2);
-  for (uint64_t unit = 0; unit < 400; ++unit) {
-    const auto group = sums.GroupOf(unit);
-    group[0] += unit % 2 == 0 ? 1 : -1;
-    group[1] += 1;
-  }
-  EXPECT_EQ(MeanInterval(TaskOf(sums, 1)).kind,
-            IntervalKind::kEmpiricalLikelihood);
-  EXPECT_EQ(MeanInterval(TaskOf(sums, 100)).kind, IntervalKind::kBetting);
-}
-
 TEST(MeanIntervalTest, NothingSeenLeavesAllThatIsPossible) {
   const GroupSums sums(16, 2);
   const JudgedInterval judged = MeanInterval(TaskOf(sums, 3));
