@@ -550,7 +550,8 @@ TEST_F(OpeFixture, BadOptionsAreNamed) {
        {"versions: 'x'", "versions is 'x'"},
        {"rewards: 'clicks'", "rewards has 'clicks', must be NAME=FILE"},
        {"guardrails: 'clicks:0'",
-        "guardrails has 'clicks:0', must be of a reward, which rewards must name"},
+        "guardrails has 'clicks:0', must be of a reward, which rewards must "
+        "name"},
        {"rewards: 'clicks=clicks.csv@horizon=1d' reward_ranges: 'clicks:0.5:1'",
         "reward_ranges has 'clicks:0.5:1', must be NAME:MIN:MAX with numbers "
         "-1e9 <= MIN <= 0 <= MAX <= 1e9, MIN < MAX"},
