@@ -334,7 +334,7 @@ TEST_F(MoreRewardsTest, UnknownOutcomesAreNotJudged) {
   auto tuples = AlternatingTuples(kDecisions, [](int i) { return i % 3 == 0; });
   std::string rows = "decision_id,reward\n";
   for (int i = 0; i < kDecisions; ++i) {
-    tuples[i].mutable_decision()->set_time_us(i * kHourUs);
+    tuples[i].mutable_decision()->set_time_us((i + 1) * kHourUs);
     // Of later decisions, only some bad outcomes are known.
     if (i < 300 ? i % 5 == 0 : i % 5 == 1) {
       absl::StrAppend(&rows, "d", i, ",-1\n");
@@ -344,9 +344,9 @@ TEST_F(MoreRewardsTest, UnknownOutcomesAreNotJudged) {
   SetPolicies(
       {"same=" + Write("same.csv", ProbabilityRows(kDecisions, "0.5,0.5"))});
   options_.set_reward_model("none");
-  // Through hour 371, of which 72 are the horizon: hours 0 to 299.
+  // Through hour 372, of which 72 are the horizon: hours 1 to 300.
   options_.add_rewards("complaints=" + Write("complaints.csv", rows) +
-                       "@horizon=3d@sparse@through=1970-01-16T11:00:00Z");
+                       "@horizon=3d@sparse@through=1970-01-16T12:00:00Z");
   options_.add_guardrails("complaints:0");
   const OpeReport report = Judge();
   const OpePolicy same = PolicyOf(report, "same");
@@ -359,7 +359,7 @@ TEST_F(MoreRewardsTest, UnknownOutcomesAreNotJudged) {
   EXPECT_THAT(finding->sentence(),
               HasSubstr("does not judge 100 of 400 decisions, which "
                         "'complaints' leaves out: it judges decisions up to "
-                        "1970-01-13T11:00:00+00:00"));
+                        "1970-01-13T12:00:00+00:00"));
   EXPECT_THAT(report.assumptions(),
               testing::Contains(testing::AllOf(
                   HasSubstr("The file of 'complaints' has all outcomes of "
