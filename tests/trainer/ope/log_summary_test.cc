@@ -363,7 +363,7 @@ TEST_F(MoreRewardsTest, UnknownOutcomesAreNotJudged) {
   EXPECT_THAT(report.assumptions(),
               testing::Contains(testing::AllOf(
                   HasSubstr("The file of 'complaints' has all outcomes of "
-                            "decisions up to 1970-01-13T11:00:00+00:00"),
+                            "decisions up to 1970-01-13T12:00:00+00:00"),
                   HasSubstr("without a row they have the reward 0 (sparse)"))));
 }
 
