@@ -1,6 +1,7 @@
 #include "trainer/ope/ope_estimates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -58,6 +59,8 @@ void FillValue(const EstimateStyle& style, const EstimateTask& task,
   if (!value) return;
   Store(style, value->interval, style.reward_min, estimate->mutable_value());
   estimate->set_value_interval(IntervalKey(value->kind));
+  // A single group says nothing of the error.
+  if (!std::isfinite(value->standard_error)) return;
   estimate->set_standard_error(style.range() * value->standard_error);
 }
 
@@ -72,6 +75,7 @@ void FillGain(const EstimateStyle& style, const EstimateTask& task,
   if (!gain) return;
   Store(style, gain->interval, 0, estimate->mutable_gain());
   estimate->set_gain_interval(IntervalKey(gain->kind));
+  if (!std::isfinite(gain->standard_error)) return;
   estimate->set_gain_standard_error(style.range() * gain->standard_error);
 }
 

@@ -68,6 +68,17 @@ TEST_F(OpeFixture, TheEffectiveSampleSizeIsThatOfTheLogNotOfTheSample) {
   EXPECT_NEAR(first.effective_sample_size(), kLogDecisions / 2, 1e-6);
 }
 
+// One group has no standard error, but anything is still possible.
+TEST_F(OpeFixture, AFewDecisionsAreOneGroup) {
+  WriteLog(FourTuples());
+  SetPolicies({"mine=" + Write("mine.csv", kFourProbabilities)});
+  const OpePolicy mine = PolicyOf(Judge(), "mine");
+  EXPECT_FALSE(mine.grouped().has_standard_error());
+  EXPECT_FALSE(mine.grouped().has_gain_standard_error());
+  EXPECT_EQ(mine.grouped().value().lower(), 0);
+  EXPECT_EQ(mine.grouped().value().upper(), 1);
+}
+
 TEST_F(OpeFixture, IntervalsSayWhatIsFittedToRewards) {
   WriteLog(FourTuples());
   SetPolicies({"mine=" + Write("mine.csv", kFourProbabilities)});
