@@ -20,8 +20,9 @@ class GuardedRewards {
  public:
   // Reads the files of the options `rewards` (NAME=FILE@TERMS) that
   // `guardrails` (NAME:ALLOWED) name, with values in `ranges` (NAME:MIN:MAX)
-  // where these are given. InvalidArgument if either is malformed, or if a
-  // reward has no guardrail.
+  // where these are given. InvalidArgument if an option is malformed, if a
+  // reward has no guardrail, or if a reward cannot have one
+  // (RewardFile::CheckCanBeGuarded).
   static absl::StatusOr<GuardedRewards> Read(
       const google::protobuf::RepeatedPtrField<std::string>& rewards,
       const google::protobuf::RepeatedPtrField<std::string>& guardrails,

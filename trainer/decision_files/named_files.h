@@ -19,7 +19,7 @@ std::vector<std::string> SplitEntries(
 inline constexpr char kPeriodTerms[] =
     "@horizon=AGE, @from=TIME, @through=TIME or @sparse";
 
-// Which decisions a file has the outcomes of.
+// The decisions whose outcomes a file has.
 struct OutcomePeriod {
   // Longest time between a decision and its outcome.
   int64_t horizon_us = 0;
@@ -42,10 +42,10 @@ struct NamedFile {
 
 // Parses entries such as "clicks=clicks.csv@horizon=7d". Terms follow the file,
 // each after an '@': horizon=AGE (required), from=TIME, through=TIME, sparse.
-// The path ends before the first of these, so that it may have an '@', too.
-// InvalidArgument, naming `option` and the entry, where name, file or horizon
-// are missing, a term after the first one is unknown, a term is there twice, a
-// name is there twice, or it is not made of letters, digits, '_', '-' and '.'.
+// The path ends before the first term, so it may contain '@'. InvalidArgument,
+// naming `option` and the entry, if name, file or horizon are missing, if a
+// term after the first one is unknown, if a term is repeated, or if a name is
+// repeated or has characters other than letters, digits, '_', '-' and '.'.
 absl::StatusOr<std::vector<NamedFile>> ParseNamedFiles(
     absl::string_view option,
     const google::protobuf::RepeatedPtrField<std::string>& entries);

@@ -63,9 +63,9 @@ class Judgement {
 
   // Requires a decision that all policies know.
   absl::Status Add(const LoggedDecision& decision);
-  // To be called after the last decision: a version that the whole log refutes
-  // is refuted in all its parts, too, also if their decisions agree with it by
-  // chance.
+  // Call after the last decision. Marks a logging policy that any decision
+  // refutes as refuted in slices and further rewards, too, whose own decisions
+  // may agree with it by chance.
   void Finish();
 
   const JudgedPolicy& policy(size_t k) const {

@@ -88,7 +88,7 @@ std::optional<Bounds> LikelihoodBounds(const IntervalTask& task,
                                        const Sides& sides,
                                        const SideBound& bound) {
   const GroupSums& sums = task.sums->sums();
-  if (sums.num_used_groups() < kFewestLikelihoodGroups) return std::nullopt;
+  if (sums.num_used_groups() < kMinLikelihoodGroups) return std::nullopt;
   const Bounds range = RangeOf(task);
   const double failure = (1 - task.confidence) / 2;
   return Bounds{bound(sums, sides.above, range.lower, failure),

@@ -75,14 +75,16 @@ class PolicySums {
   SumFunction CutReward(size_t policy, size_t cut) const;
   SumFunction CutWeight(size_t policy, size_t cut) const;
   SumFunction MissingMassOf(size_t policy, size_t cut) const;
-  // Whether a decision has refuted the policy that is taken for the one that
-  // logged (JudgedDecision::is_logging_refuted).
+  // Returns true if a decision contradicts the assumed logging policy
+  // (JudgedDecision::is_logging_refuted).
   bool IsLoggingRefuted(size_t policy) const {
     return supports_[policy].is_refuted;
   }
-  // Takes it for refuted, by decisions of the same log that are not in here.
+  // Records that a decision of the log outside these sums contradicts the
+  // assumed logging policy.
   void RefuteLogging(size_t policy) { supports_[policy].is_refuted = true; }
-  // Whether the missing mass is known in all decisions, and not refuted.
+  // Returns true if all decisions have a missing mass, and the assumed logging
+  // policy is not refuted.
   bool IsSupportKnown(size_t policy) const;
   // Returns the largest weight of any action in any of these contexts; infinity
   // if it is not known, or if the log cannot choose an action of the policy.

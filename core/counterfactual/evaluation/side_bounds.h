@@ -17,7 +17,7 @@ struct Side {
 };
 
 // Fewer groups than this have no bound by likelihood.
-inline constexpr size_t kFewestLikelihoodGroups = 3;
+inline constexpr size_t kMinLikelihoodGroups = 3;
 
 // Returns whether the mean of a side is nearly normal (group_blocks.h) and no
 // term that is possible, seen or not, is smaller than the mean by more than
@@ -28,7 +28,7 @@ bool IsNearlyNormal(const GroupSums& sums, const Side& side);
 
 // Returns the lower bound of a side by empirical likelihood, at least `least`:
 // at the level t² / 2 of Student's t that fails with `failure_probability`. For
-// sides that are nearly normal. Requires kFewestLikelihoodGroups groups.
+// sides that are nearly normal. Requires kMinLikelihoodGroups groups.
 double LikelihoodBound(const GroupSums& sums, const Side& side, double least,
                        double failure_probability);
 

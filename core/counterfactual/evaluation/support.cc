@@ -69,7 +69,8 @@ struct Terms {
   double mass = 0;  // Mean c.
 };
 
-// What a term of one decision is at least on the left and at most on the right.
+// The smallest term of one decision in the mean of the lower bound, and the
+// largest in that of the upper bound.
 struct Extent {
   double least = 0;
   double most = 0;

@@ -36,8 +36,8 @@ struct Sides {
   Side below;  // and this one at most the negative of that.
   // Mass that is charged, of all policies of the task together.
   double missing_mass = 0;
-  // Whether the means of both sides are nearly normal (side_bounds.h), with an
-  // effective sample size of 50 of each policy.
+  // True if the means of both sides are nearly normal (side_bounds.h), and each
+  // policy has an effective sample size of at least 50.
   bool is_nearly_normal = false;
 };
 

@@ -98,7 +98,7 @@ std::optional<Bounds> LikelihoodOf(const RankingIntervalTask& task,
                                    const SideBound& bound) {
   const std::optional<Weight> weight = OneSidedWeightOf(task);
   const GroupSums& sums = task.sums->sums();
-  if (!weight.has_value() || sums.num_used_groups() < kFewestLikelihoodGroups) {
+  if (!weight.has_value() || sums.num_used_groups() < kMinLikelihoodGroups) {
     return std::nullopt;
   }
   const Bounds range = RangeOf(task);

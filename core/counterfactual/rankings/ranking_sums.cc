@@ -383,7 +383,7 @@ bool RankingSums::ShownRanksVary() const {
   return false;
 }
 
-// At hidden ranks, where nobody chose anything, m_k and γ count as 1.
+// At hidden ranks, which no policy filled, m_k and γ count as 1.
 SumFunction RankingSums::WeightTerm(size_t policy, Weight kind) const {
   const bool is_by_order =
       kind != Weight::kMarginal && kind != Weight::kPseudoInverse;

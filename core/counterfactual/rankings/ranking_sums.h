@@ -89,9 +89,9 @@ class RankingSums {
   SumFunction PlainTerm(size_t policy, RankingWeightKind kind) const;
   SumFunction PlainRegret(size_t policy, RankingWeightKind kind) const;
   SumFunction LargestReward() const;
-  // Whether a decision hid a logged rank that another one showed: the number of
-  // shown ranks is not the smaller one of the logged ranks and a constant, and
-  // may depend on the order.
+  // Returns true if a decision hid a logged rank that another decision showed.
+  // The number of shown ranks is then not the minimum of the logged ranks and a
+  // constant, and may depend on the order.
   bool ShownRanksVary() const;
 
   // What kAdaptive chooses for units of a fold in a segment, by the units of
@@ -103,10 +103,11 @@ class RankingSums {
  private:
   explicit RankingSums(Options options);
 
-  // Of the ranks that count.
+  // Return how many of the ranks that count were shown, and logged.
   size_t NumShown(const RankedDecision& decision) const;
   size_t NumLogged(const RankedDecision& decision) const;
-  // Weight of the decisions that hid this rank: logged it without showing it.
+  // Returns the index of the sum of weights of decisions that logged this rank
+  // without showing it.
   size_t HiddenEntry(size_t rank) const;
   SumFunction WeightTerm(size_t policy, RankingWeightKind kind) const;
   size_t SegmentCount(size_t segment, size_t fold) const;
@@ -141,7 +142,7 @@ class RankingSums {
   bool needs_marginals_ = false;
   GroupSums sums_;
   uint64_t num_decisions_ = 0;
-  size_t most_shown_ = 0;         // Of one decision, of the ranks that count.
+  size_t most_shown_ = 0;         // Most counting ranks that a decision showed.
   std::vector<Squares> weights_;  // By policy and RankingWeightKind.
   std::vector<Squares> rank_weights_;  // By policy, kPrefix or not, and rank.
   // By policy, segment, fold and candidate.

@@ -59,8 +59,8 @@ struct Validation {
   bool moved = false;    // Differs from the logging policy.
   bool differs = false;  // Differs from the parent, if there is one.
   bool misses_support = false;
-  // Whether the log supports the estimate. True if the data have their own
-  // risk, because weights of whole orders do not apply to risks by rank.
+  // False if the log lacks support for the estimate. Always true if the data
+  // have their own risk: weights of whole orders do not apply to risks by rank.
   bool is_supported = true;
   bool gains = false;  // The gain is above 0.
 };

@@ -14,8 +14,8 @@ struct GainSample {
   // log ρ₀ of the policy to compare with. Empty: the logging policy, ρ₀ = 1.
   std::span<const double> other_log_weights = {};
   std::span<const double> counts = {};  // c; empty: each tuple counts once.
-  // What tuples of different units earn is independent. Empty: each tuple is a
-  // unit of its own.
+  // The unit of each tuple. Rewards of different units are independent. Empty:
+  // each tuple is its own unit.
   std::span<const uint64_t> units = {};
 };
 

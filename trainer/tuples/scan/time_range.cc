@@ -44,8 +44,8 @@ std::optional<double> SecondsOf(absl::string_view text) {
   return seconds * number;
 }
 
-// Returns a point in time; nothing if `text` is none of the years 1970 to 9999.
-// Sums of such a time and any age do not overflow.
+// Parses a time in RFC 3339 or a date, of the years 1970 to 9999, so that the
+// sum of the time and any age does not overflow; nullopt for any other text.
 std::optional<int64_t> InstantOf(const std::string& text) {
   absl::Time time;
   std::string error;

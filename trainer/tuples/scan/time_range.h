@@ -55,9 +55,9 @@ absl::StatusOr<int64_t> ParseAge(absl::string_view option,
 absl::StatusOr<int64_t> ParseAgeOrZero(absl::string_view option,
                                        absl::string_view text);
 
-// Returns a point in time in microseconds since the epoch: RFC 3339, or a date
-// (its beginning, UTC), of the years 1970 to 9999. InvalidArgument, which names
-// the option, for another text.
+// Parses a time in RFC 3339, or a date (its beginning, UTC), of the years 1970
+// to 9999, and returns it in microseconds since the epoch. InvalidArgument,
+// naming the option, for any other text.
 absl::StatusOr<int64_t> ParseInstant(absl::string_view option,
                                      absl::string_view text);
 
