@@ -105,8 +105,13 @@ class DsjsonExporter : public Exporter {
     out_->push_back('[');
     for (const log::v1::Feedback& feedback : tuple.feedback()) {
       if (out_->back() != '[') out_->push_back(',');
+      // Vowpal Wabbit's outcomes have the id of the decision.
       out_->append("{\"EventId\":");
-      AppendJsonString(feedback.feedback_id(), out_);
+      AppendJsonString(tuple.decision().decision_id(), out_);
+      if (!feedback.feedback_id().empty()) {
+        out_->append(",\"_feedback_id\":");
+        AppendJsonString(feedback.feedback_id(), out_);
+      }
       out_->append(",\"v\":");
       AppendJsonNumber(feedback.reward(), out_);
       out_->push_back('}');
@@ -220,7 +225,7 @@ class DsjsonExporter : public Exporter {
   void AppendShown(const log::v1::BanditTuple& tuple) {
     const bool differs = ShownDiffers(tuple);
     const uint32_t ranks = ShownRanks(tuple);
-    if (differs) out_->append(",\"_skipLearn\":true");
+    if (differs) out_->append(",\"_skipLearn\":true,\"_action_shown\":false");
     if (ranks != (differs ? 0 : NumRanks(tuple.decision()))) {
       absl::StrAppend(out_, ",\"_shown_ranks\":", ranks);
     }

@@ -1,7 +1,7 @@
 #include "client/import/csv_cells.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "client/import/imported_tuple.h"
 #include "core/base/status_macros.h"
 
@@ -13,7 +13,6 @@ void CsvCells::Clear() {
 }
 
 absl::Status CsvCells::TakeHeader(const CsvMapping& mapping) {
-  absl::ConsumePrefix(&fields_[0], "\xef\xbb\xbf");  // A byte order mark.
   for (const absl::string_view name : fields_) header_.emplace_back(name);
   ASSIGN_OR_RETURN(columns_, mapping.Resolve(fields_));
   return absl::OkStatus();
@@ -28,9 +27,34 @@ absl::Status CsvCells::Wrong(int column, absl::string_view permitted) const {
 absl::Status CsvCells::ReadFlag(int column, bool* value) const {
   if (column < 0 || Cell(column).empty()) return absl::OkStatus();
   const absl::string_view text = Cell(column);
-  *value = text == "1" || text == "true";
-  if (*value || text == "0" || text == "false") return absl::OkStatus();
+  *value = text == "1" || absl::EqualsIgnoreCase(text, "true");
+  if (*value || text == "0" || absl::EqualsIgnoreCase(text, "false")) {
+    return absl::OkStatus();
+  }
   return Wrong(column, "0 or 1");
+}
+
+absl::Status CsvCells::ReadRank(int column,
+                                std::optional<uint32_t>* rank) const {
+  const absl::string_view text = Cell(column);
+  if (absl::EqualsIgnoreCase(text, "true")) {
+    *rank = 1;
+  } else if (absl::EqualsIgnoreCase(text, "false")) {
+    *rank = 0;
+  } else {
+    return Read(column, "the candidate's rank from 1, or 0", rank);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> CsvCells::UnusedColumns() const {
+  std::vector<std::string> unused;
+  for (size_t i = 0; i < header_.size(); ++i) {
+    // It follows from rank_shown and seen_ranks, which are read.
+    if (header_[i] == "rank_seen") continue;
+    if (!columns_.IsUsed(static_cast<int>(i))) unused.push_back(header_[i]);
+  }
+  return unused;
 }
 
 absl::Status CsvCells::ReadAttributes(log::v1::Decision* decision) {

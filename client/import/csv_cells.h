@@ -28,6 +28,8 @@ class CsvCells {
   std::vector<absl::string_view>* mutable_fields() { return &fields_; }
   const std::vector<absl::string_view>& fields() const { return fields_; }
   const std::vector<std::string>& header() const { return header_; }
+  // Columns of the header that the import does not read.
+  std::vector<std::string> UnusedColumns() const;
   const CsvColumns& columns() const { return columns_; }
   absl::string_view Cell(int column) const {
     return fields_[static_cast<size_t>(column)];
@@ -43,13 +45,19 @@ class CsvCells {
                     std::optional<Number>* value) const {
     if (column < 0 || Cell(column).empty()) return absl::OkStatus();
     Number number = 0;
-    if (!ParseNumber(Cell(column), &number)) return Wrong(column, permitted);
+    if (!ParseNumber(Cell(column), &number) &&
+        !ParseWhole(Cell(column), &number)) {
+      return Wrong(column, permitted);
+    }
     if constexpr (std::is_floating_point_v<Number>) {
       if (!std::isfinite(number)) return Wrong(column, permitted);
     }
     *value = number;
     return absl::OkStatus();
   }
+  // Reads the rank of a candidate in the action, from 1; 0 or false: it was not
+  // chosen; true: it is the only one that was.
+  absl::Status ReadRank(int column, std::optional<uint32_t>* rank) const;
   // Reads 0 and 1, or false and true, in the same way.
   absl::Status ReadFlag(int column, bool* value) const;
   absl::Status ReadFlag(int column, std::optional<bool>* value) const {
@@ -73,6 +81,20 @@ class CsvCells {
                              log::v1::Decision* decision) const;
 
  private:
+  // Parses an integer that is written as 1.0: pandas writes columns of integers
+  // so if a cell of them is missing.
+  template <typename Number>
+  static bool ParseWhole(absl::string_view text, Number* number) {
+    double value = 0;
+    if constexpr (std::is_floating_point_v<Number>) return false;
+    if (!ParseNumber(text, &value) || value != std::floor(value) ||
+        std::abs(value) > 9007199254740992.0) {  // 2^53.
+      return false;
+    }
+    *number = static_cast<Number>(value);
+    return static_cast<double>(*number) == value;
+  }
+
   std::vector<std::string> header_;
   CsvColumns columns_;
   std::vector<absl::string_view> fields_;

@@ -92,12 +92,34 @@ bool Matches(absl::string_view pattern, absl::string_view column) {
 
 absl::Status Missing(absl::string_view what,
                      const std::vector<absl::string_view>& header) {
+  // Another delimiter leaves the whole header in one column.
+  for (const char delimiter : {';', '\t', '|'}) {
+    if (header.size() > 1 || !absl::StrContains(header[0], delimiter)) continue;
+    const std::string name =
+        delimiter == '\t' ? "tab"
+                          : absl::StrCat("'", std::string(1, delimiter), "'");
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " is missing; the header is one column, '",
+                     Shown(header[0]), "': give --delimiter=", name));
+  }
   return absl::InvalidArgumentError(absl::StrCat(
       what, " is missing; the columns are ", Shown(absl::StrJoin(header, ", ")),
       "; --columns names them"));
 }
 
 }  // namespace
+
+bool CsvColumns::IsUsed(int place) const {
+  const auto is_place = [place](int other) { return other == place; };
+  return std::any_of(
+             std::begin(kFields), std::end(kFields),
+             [&](const Field& field) { return this->*field.place == place; }) ||
+         std::any_of(features.begin(), features.end(), is_place) ||
+         std::any_of(named.begin(), named.end(), is_place) ||
+         std::any_of(
+             named_attributes.begin(), named_attributes.end(),
+             [&](const auto& attribute) { return attribute.second == place; });
+}
 
 absl::StatusOr<CsvMapping> CsvMapping::Create(
     const config::v1::LogImportOptions& options, const Schema* schema) {

@@ -48,6 +48,9 @@ struct CsvColumns {
   int absent = -1;          // Names of columns that the decision does not have.
   std::vector<int> shared;  // These are the same in all lines of a decision.
   size_t width = 0;         // Columns of the file.
+
+  // Returns true if the column at this place of a record is read.
+  bool IsUsed(int place) const;
 };
 
 // Where a field is looked for: a mapping from --columns or its own name.

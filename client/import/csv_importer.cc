@@ -27,6 +27,8 @@ class CsvImporter : public Importer {
               FileSchema schema, ImportSink* sink)
       : options_(options),
         by_decision_(options.rows() == "decision"),
+        delimiter_(options.delimiter() == "tab" ? '\t'
+                                                : options.delimiter()[0]),
         mapping_(std::move(mapping)),
         schema_(std::move(schema)),
         sink_(sink) {
@@ -36,10 +38,15 @@ class CsvImporter : public Importer {
   void BeginFile() override { cells_.Clear(); }
 
   void Line(const InputLine& line, const InputPlace& place) override {
-    absl::Status status = SplitCsvRecord(line, cells_.mutable_fields());
+    absl::Status status =
+        SplitCsvRecord(line, cells_.mutable_fields(), delimiter_);
     if (cells_.header().empty()) {
       if (status.ok()) status = cells_.TakeHeader(mapping_);
-      if (!status.ok()) sink_->Fail(place, status);
+      if (!status.ok()) return sink_->Fail(place, status);
+      for (const std::string& column : cells_.UnusedColumns()) {
+        sink_->report().ignored.Add(
+            absl::StrCat("columns '", Shown(column), "'"), place);
+      }
       return;
     }
     ++rows_;
@@ -158,10 +165,8 @@ class CsvImporter : public Importer {
   // Reads who decided when, and for whom.
   absl::Status ReadOrigin(log::v1::Decision* decision) const {
     if (columns().time >= 0 && !cells_.Cell(columns().time).empty()) {
-      int64_t time_us = 0;
-      RETURN_IF_ERROR(
-          ParseTimestamp(cells_.Cell(columns().time), "time", &time_us));
-      decision->set_time_us(time_us);
+      RETURN_IF_ERROR(sink_->SetTime(cells_.Cell(columns().time), "time",
+                                     {file_, first_line_}, decision));
     }
     if (columns().unit >= 0) {
       decision->set_unit_id(std::string(cells_.Cell(columns().unit)));
@@ -192,6 +197,9 @@ class CsvImporter : public Importer {
     bool can_abstain = !options_.cannot_abstain();
     RETURN_IF_ERROR(cells_.ReadFlag(columns().abstain, &can_abstain));
     decision->set_can_abstain(can_abstain && kind == log::v1::SELECT);
+    if (decision->can_abstain() && columns().abstain < 0) {
+      sink_->report().assumed.Add(kMayAbstain, {file_, first_line_});
+    }
     return absl::OkStatus();
   }
 
@@ -209,8 +217,7 @@ class CsvImporter : public Importer {
     }
     decision->set_num_candidates(index + 1);
     std::optional<uint32_t> rank;
-    RETURN_IF_ERROR(cells_.Read(columns().action,
-                                "the candidate's rank from 1, or 0", &rank));
+    RETURN_IF_ERROR(cells_.ReadRank(columns().action, &rank));
     bool eligible = true;
     RETURN_IF_ERROR(cells_.ReadFlag(columns().eligible, &eligible));
     eligible_.push_back(eligible);
@@ -354,6 +361,7 @@ class CsvImporter : public Importer {
 
   const config::v1::LogImportOptions& options_;
   const bool by_decision_;
+  const char delimiter_;
   const CsvMapping mapping_;
   const FileSchema schema_;
   std::optional<CsvNamedColumns> named_;  // Set where there is a schema.

@@ -1,8 +1,11 @@
 #pragma once
 // The named columns of a dsjson context, by a schema.
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/features/schema/schema.h"
 #include "io/columns/query_builder.h"
 #include "io/text/json_line.h"
@@ -10,9 +13,10 @@
 
 namespace sortition {
 
-// A column is the namespace of its name, of the context or of the candidates;
-// or, if there is none and the name has a dot, a feature in a namespace, as
-// `User.age`. By its type it is read from
+// A column is the namespace of its name, at any depth of the context or of the
+// candidates; or, if there is none and the name has a dot, a feature that is
+// directly in a namespace, as `User.age`. Namespaces are those of
+// DsjsonFeatures. By its type a column is read from
 //   a number: 3, {"price": 3}, or true and false
 //   a category: "red", {"red": 1}, {"color": "red"}
 //   a set: {"new": 1, "sale": 1}, ["new", "sale"]; {"id": "u7"} is the member
@@ -27,11 +31,24 @@ class DsjsonColumns {
 
   // Sets columns and number of candidates from the first `num_candidates`
   // elements of c._multi. InvalidArgument naming place, value and what is
-  // permitted.
+  // permitted, also if a row has a column twice or no row has any.
   absl::Status Read(const JsonValue& context, uint32_t num_candidates,
                     log::v1::Decision* decision);
 
  private:
+  struct Namespace {
+    absl::string_view name;
+    const JsonValue* value;
+  };
+  // Appends all namespaces in an object or an array to namespaces_.
+  absl::Status FindNamespaces(const JsonValue& value, int depth);
+  // Returns the value of a column in `row`, whose namespaces are namespaces_;
+  // null if there is none. InvalidArgument, without a place, if there are
+  // several.
+  absl::StatusOr<const JsonValue*> FindColumn(const JsonValue& row,
+                                              const std::string& name) const;
+  // Returns an error that names the columns and the namespaces.
+  absl::Status NothingFound(const JsonValue& context);
   absl::Status ReadRow(const JsonValue& object, const std::string& place,
                        model::v1::ColumnSchema::Scope scope);
   absl::Status ReadValue(size_t column, const std::string& path,
@@ -45,6 +62,8 @@ class DsjsonColumns {
 
   const Schema& schema_;
   QueryBuilder builder_;
+  std::vector<Namespace> namespaces_;  // Of the row.
+  size_t num_found_ = 0;               // Columns of the decision.
 };
 
 }  // namespace sortition

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "io/text/parse_number.h"
@@ -15,7 +16,12 @@ namespace {
 // Objects may lie in each other so deep.
 constexpr int kMostDepth = 8;
 
-// Names that begin with _ are no features.
+absl::Status TooDeep() {
+  return absl::InvalidArgumentError(
+      absl::StrCat("features lie more than ", kMostDepth, " levels deep"));
+}
+
+// Names that begin with _ are no features, except for _text.
 bool IsFeature(absl::string_view name) { return !absl::StartsWith(name, "_"); }
 
 absl::string_view NameOf(const JsonValue::Member& member) {
@@ -151,66 +157,73 @@ absl::Status DsjsonFeatures::ReadHashed(const JsonValue& context,
       return absl::InvalidArgumentError(absl::StrCat(
           "candidate ", i, " is ", Describe(multi[i]), ", must be an object"));
     }
-    RETURN_IF_ERROR(AddNamespaces(multi[i], 0));
-    RETURN_IF_ERROR(AddNamespaces(context, 0));
+    RETURN_IF_ERROR(AddObject("", multi[i], 0));
+    RETURN_IF_ERROR(AddObject("", context, 0));
     row_.AppendTo(sparse);
   }
   return absl::OkStatus();
 }
 
-absl::Status DsjsonFeatures::AddNamespaces(const JsonValue& object, int depth) {
+absl::Status DsjsonFeatures::AddObject(absl::string_view space,
+                                       const JsonValue& object, int depth) {
+  if (depth > kMostDepth) return TooDeep();
   for (const auto& member : object.GetObject()) {
-    if (!IsFeature(NameOf(member))) continue;
-    // A feature outside of any namespace is one of the namespace "".
-    const bool is_namespace = member.value.IsObject() || member.value.IsArray();
-    RETURN_IF_ERROR(AddFeature(is_namespace ? NameOf(member) : "",
-                               is_namespace ? "" : NameOf(member), member.value,
-                               depth));
+    const absl::string_view name = NameOf(member);
+    const JsonValue& value = member.value;
+    if (name == "_text" && IsText(value)) {
+      for (const absl::string_view word : absl::StrSplit(
+               TextOf(value), absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty())) {
+        Add(space, word, 1);
+      }
+    } else if (!IsFeature(name)) {
+      continue;
+    } else if (value.IsObject()) {
+      RETURN_IF_ERROR(AddObject(name, value, depth + 1));
+    } else if (value.IsArray()) {
+      RETURN_IF_ERROR(AddArray(name, value, depth + 1));
+    } else {
+      RETURN_IF_ERROR(AddScalar(space, name, value));
+    }
   }
   return absl::OkStatus();
 }
 
-absl::Status DsjsonFeatures::AddFeature(absl::string_view space,
-                                        absl::string_view name,
-                                        const JsonValue& value, int depth) {
-  if (depth > kMostDepth) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("features lie more than ", kMostDepth, " levels deep"));
-  }
-  if (value.IsNull()) return absl::OkStatus();
-  if (value.IsObject()) {
-    for (const auto& member : value.GetObject()) {
-      if (!IsFeature(NameOf(member))) continue;
-      RETURN_IF_ERROR(
-          AddFeature(space, NameOf(member), member.value, depth + 1));
+absl::Status DsjsonFeatures::AddArray(absl::string_view space,
+                                      const JsonValue& array, int depth) {
+  if (depth > kMostDepth) return TooDeep();
+  for (uint32_t i = 0; i < array.Size(); ++i) {
+    const JsonValue& value = array[i];
+    if (value.IsObject()) {
+      RETURN_IF_ERROR(AddObject(space, value, depth + 1));
+    } else if (value.IsArray()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", Shown(space), "' has an array in an array, must have numbers, ",
+          "strings or objects"));
+    } else if (IsText(value)) {
+      Add(space, TextOf(value), 1);  // A set: the place has no meaning.
+    } else {
+      RETURN_IF_ERROR(AddScalar(space, absl::StrCat(i), value));
     }
-    return absl::OkStatus();
   }
-  if (value.IsArray()) {
-    for (uint32_t i = 0; i < value.Size(); ++i) {
-      RETURN_IF_ERROR(
-          AddFeature(space, absl::StrCat(name, i), value[i], depth + 1));
-    }
-    return absl::OkStatus();
-  }
-  if (value.IsBool()) {
-    if (value.GetBool()) row_.Add(HashedColumn(space, name, hash_bits_), 1);
-    return absl::OkStatus();
-  }
-  if (IsText(value)) {
-    // A category: the name with its value.
-    row_.Add(
-        HashedColumn(space, absl::StrCat(name, "=", TextOf(value)), hash_bits_),
-        1);
-    return absl::OkStatus();
-  }
+  return absl::OkStatus();
+}
+
+absl::Status DsjsonFeatures::AddScalar(absl::string_view space,
+                                       absl::string_view name,
+                                       const JsonValue& value) {
   float number = 0;
-  if (!ParseNumber(TextOf(value), &number)) {
+  if (value.IsNull()) return absl::OkStatus();
+  if (value.IsBool()) {
+    if (value.GetBool()) Add(space, name, 1);
+  } else if (IsText(value)) {
+    Add(space, absl::StrCat(name, "=", TextOf(value)), 1);  // A category.
+  } else if (ParseNumber(TextOf(value), &number)) {
+    Add(space, name, number);
+  } else {
     return absl::InvalidArgumentError(
         absl::StrCat("feature '", Shown(name), "' is ", Describe(value),
                      ", must be a finite number"));
   }
-  row_.Add(HashedColumn(space, name, hash_bits_), number);
   return absl::OkStatus();
 }
 

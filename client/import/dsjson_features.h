@@ -35,6 +35,11 @@ uint32_t HashedColumn(absl::string_view space, absl::string_view name,
 // candidates share too, falls into 2^hash_bits columns; without, a candidate
 // has one namespace whose names are columns, and there are `num_features` of
 // them, if that is given.
+//
+// Namespaces are those of Vowpal Wabbit: the key of an object or an array is
+// the namespace of what is directly in it, at any depth. Objects in an array
+// have the namespace of the array. A feature that is directly in the context or
+// in a candidate has the namespace "".
 class DsjsonFeatures {
  public:
   explicit DsjsonFeatures(uint32_t hash_bits) : hash_bits_(hash_bits) {}
@@ -51,9 +56,17 @@ class DsjsonFeatures {
                             log::v1::Decision* decision);
   absl::Status AddNumberedRow(const JsonValue& names,
                               log::v1::Decision* decision);
-  absl::Status AddNamespaces(const JsonValue& object, int depth);
-  absl::Status AddFeature(absl::string_view space, absl::string_view name,
-                          const JsonValue& value, int depth);
+  // These add all features of an object or an array to the row; `space` is its
+  // namespace.
+  absl::Status AddObject(absl::string_view space, const JsonValue& object,
+                         int depth);
+  absl::Status AddArray(absl::string_view space, const JsonValue& array,
+                        int depth);
+  absl::Status AddScalar(absl::string_view space, absl::string_view name,
+                         const JsonValue& value);
+  void Add(absl::string_view space, absl::string_view name, float value) {
+    row_.Add(HashedColumn(space, name, hash_bits_), value);
+  }
 
   const uint32_t hash_bits_;
   SparseRow row_;

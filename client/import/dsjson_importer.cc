@@ -1,15 +1,22 @@
 // The "decision service" JSON of Vowpal Wabbit; docs/log_exchange.md says what
 // of it is read.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/import/dsjson_columns.h"
 #include "client/import/dsjson_features.h"
 #include "client/import/imported_tuple.h"
 #include "client/import/importer.h"
 #include "client/import/json_importer.h"
+#include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "core/data/action.h"
 #include "io/text/parse_number.h"
@@ -58,20 +65,36 @@ class DsjsonImporter : public JsonImporter {
   }
 
  private:
-  absl::Status Read(const JsonValue& object,
-                    log::v1::BanditTuple* tuple) override {
-    RETURN_IF_ERROR(ReadHead(object, tuple->mutable_decision()));
+  // Lines such as "[CHECKPOINT 17]" are between the events of some logs.
+  bool IsMarker(absl::string_view line) override {
+    if (line.size() < 2 || line[0] != '[' || !absl::ascii_isupper(line[1])) {
+      return false;
+    }
+    report().left_out.Add("markers of the logging system ([NAME …)", place());
+    return true;
+  }
+
+  absl::StatusOr<bool> Read(const JsonValue& object,
+                            log::v1::BanditTuple* tuple) override {
     const JsonValue* context = FindMember(object, "c");
+    if (context == nullptr) {
+      ASSIGN_OR_RETURN(const bool is_reference, ReadReference(object));
+      if (is_reference) return false;
+    }
+    RETURN_IF_ERROR(RefuseOtherKinds(object));
     const JsonValue* multi =
         context == nullptr ? nullptr : FindMember(*context, "_multi");
     if (multi == nullptr || !multi->IsArray() || multi->Empty()) {
       return absl::InvalidArgumentError(
           "c._multi is missing, must be an array of at least one candidate");
     }
+    RETURN_IF_ERROR(ReadHead(object, tuple->mutable_decision()));
+    if (!IsActive(object, tuple->decision())) return false;
     const JsonValue* outcomes = FindMember(object, "_outcomes");
     uint32_t num_candidates = multi->Size();
     if (outcomes != nullptr) {
       RETURN_IF_ERROR(ReadOrder(object, *outcomes, tuple));
+      RETURN_IF_ERROR(ReadSlotRules(*context, num_candidates, tuple));
     } else {
       if (IsAbstention((*multi)[num_candidates - 1])) {
         tuple->mutable_decision()->set_can_abstain(true);
@@ -80,16 +103,99 @@ class DsjsonImporter : public JsonImporter {
       RETURN_IF_ERROR(ReadSelection(object, num_candidates, tuple));
     }
     RETURN_IF_ERROR(ReadFeatures(object, *context, num_candidates, tuple));
-    RETURN_IF_ERROR(
-        ReadFeedback(object, outcomes == nullptr ? "o" : "_o", tuple));
-    return ReadRest(object, tuple);
+    RETURN_IF_ERROR(ReadFeedback(object, outcomes == nullptr ? "o" : "_o",
+                                 std::nullopt, tuple));
+    JoinReward(tuple);
+    ReportUnusedKeys(object);
+    RETURN_IF_ERROR(ReadRest(object, tuple));
+    return true;
+  }
+
+  // Reads a line that states the reward or the activation of a decision of
+  // another line. Returns false if the line is neither.
+  absl::StatusOr<bool> ReadReference(const JsonValue& object) {
+    const JsonValue* id = FindMember(object, "EventId");
+    const JsonValue* reward = FindMember(object, "RewardValue");
+    const JsonValue* activation = FindMember(object, "ActionTaken");
+    if (reward == nullptr && activation == nullptr) return false;
+    if (id == nullptr) return Missing("EventId");
+    ASSIGN_OR_RETURN(const absl::string_view text, IdText(*id, "EventId"));
+    const Hash128 hash = HashBytes(text);
+    CrossReferences& references = sink().cross_references();
+    if (reward != nullptr && IsNumber(*reward)) {
+      ASSIGN_OR_RETURN(const double value,
+                       FiniteNumber(*reward, "RewardValue"));
+      log::v1::Decision time;
+      for (const char* key : {"Timestamp", "EnqueuedTimeUtc"}) {
+        const JsonValue* stamp = FindMember(object, key);
+        if (stamp == nullptr || time.time_us() != 0) continue;
+        ASSIGN_OR_RETURN(const absl::string_view when, Text(*stamp, key));
+        RETURN_IF_ERROR(sink().SetTime(when, key, place(), &time));
+      }
+      if (!references.AddReward(hash, {value, time.time_us()})) {
+        report().left_out.Add("rewards whose decision is not in the input",
+                              place());
+      }
+    } else if (reward != nullptr) {
+      report().left_out.Add("rewards that are no number", place());
+    } else if (!IsTrue(object, "ActionTaken")) {
+      report().left_out.Add("lines that state that nothing was activated",
+                            place());
+    } else if (!references.AddActivation(hash)) {
+      report().left_out.Add("activations that no decision waits for", place());
+    }
+    return true;
+  }
+
+  // Vowpal Wabbit has further kinds of events, which look alike.
+  static absl::Status RefuseOtherKinds(const JsonValue& object) {
+    const auto refuse = [](absl::string_view key, absl::string_view kind) {
+      return absl::UnimplementedError(absl::StrCat(
+          key, ": ", kind, " cannot be imported; must be a selection ",
+          "(_label_Action) or an order (_outcomes)"));
+    };
+    if (FindMember(object, "_label_ca") != nullptr) {
+      return refuse("_label_ca", "continuous actions");
+    }
+    const JsonValue* context = FindMember(object, "c");
+    const JsonValue* multi =
+        context == nullptr ? nullptr : FindMember(*context, "_multi");
+    if (multi == nullptr || !multi->IsArray()) return absl::OkStatus();
+    for (const JsonValue& candidate : multi->GetArray()) {
+      if (FindMember(candidate, "_slot_id") == nullptr) continue;
+      return refuse("c._multi[]._slot_id", "slates");
+    }
+    return absl::OkStatus();
+  }
+
+  // Returns true if something else than the action was shown. `log export`
+  // marks such decisions by `_skipLearn`, too, for Vowpal Wabbit.
+  static bool IsOverridden(const JsonValue& object) {
+    return IsTrue(object, "_skipLearn") &&
+           (FindMember(object, "_action_shown") != nullptr ||
+            FindMember(object, "_shown_ranks") != nullptr);
+  }
+
+  // Returns false, and accounts for the decision, if its action was prepared
+  // but never activated.
+  bool IsActive(const JsonValue& object, const log::v1::Decision& decision) {
+    if (!IsTrue(object, "_skipLearn") || IsOverridden(object)) return true;
+    const JsonValue* outcomes = FindMember(object, "o");
+    if (outcomes != nullptr && outcomes->IsArray()) {
+      for (const JsonValue& outcome : outcomes->GetArray()) {
+        if (IsTrue(outcome, "ActionTaken")) return true;
+      }
+    }
+    const Hash128 hash = HashBytes(decision.decision_id());
+    if (sink().cross_references().IsActivated(hash)) return true;
+    sink().cross_references().AddInactive(hash);
+    report().left_out.Add("decisions that were never activated (_skipLearn)",
+                          place());
+    return false;
   }
 
   absl::Status ReadHead(const JsonValue& object, log::v1::Decision* decision) {
-    const JsonValue* id = FindMember(object, "EventId");
-    if (id == nullptr) return Missing("EventId");
-    ASSIGN_OR_RETURN(const absl::string_view text, IdText(*id, "EventId"));
-    decision->set_decision_id(text.data(), text.size());
+    RETURN_IF_ERROR(ReadId(FindMember(object, "EventId"), "EventId", decision));
     if (const JsonValue* unit = FindMember(object, "_unit_id")) {
       ASSIGN_OR_RETURN(const absl::string_view unit_id,
                        IdText(*unit, "_unit_id"));
@@ -100,9 +206,7 @@ class DsjsonImporter : public JsonImporter {
     }
     if (const JsonValue* time = FindMember(object, "Timestamp")) {
       ASSIGN_OR_RETURN(const absl::string_view stamp, Text(*time, "Timestamp"));
-      int64_t time_us = 0;
-      RETURN_IF_ERROR(ParseTimestamp(stamp, "Timestamp", &time_us));
-      decision->set_time_us(time_us);
+      RETURN_IF_ERROR(sink().SetTime(stamp, "Timestamp", place(), decision));
     }
     const JsonValue* state = FindMember(object, "VWState");
     const JsonValue* model =
@@ -155,7 +259,34 @@ class DsjsonImporter : public JsonImporter {
                      RequiredNumber(object, "_label_probability"));
     ASSIGN_OR_RETURN(const std::optional<double> log_propensity,
                      OptionalNumber(object, "_log_propensity"));
+    CheckProbabilities(FindMember(object, "a"), FindMember(object, "p"),
+                       propensity, actions);
     return SetPropensity(propensity, log_propensity, decision);
+  }
+
+  // Reports probabilities that contradict each other. `chosen` is that of the
+  // action, among this number of actions.
+  void CheckProbabilities(const JsonValue* actions, const JsonValue* values,
+                          double chosen, uint32_t num_actions) {
+    constexpr double kTolerance = 1e-3;  // Some writers print few digits.
+    if (values == nullptr || !values->IsArray() || values->Empty()) return;
+    double sum = 0;
+    for (const JsonValue& value : values->GetArray()) {
+      double p = 0;
+      if (!IsNumber(value) || !ParseNumber(TextOf(value), &p)) return;
+      if (&value == values->Begin() && actions != nullptr &&
+          std::abs(p - chosen) > kTolerance * chosen) {
+        report().doubtful.Add(
+            "decisions whose propensity is not the first of their "
+            "probabilities",
+            place());
+      }
+      sum += p;
+    }
+    if (values->Size() == num_actions && std::abs(sum - 1) > kTolerance) {
+      report().doubtful.Add("decisions whose probabilities do not sum to 1",
+                            place());
+    }
   }
 
   absl::Status ReadOrder(const JsonValue& object, const JsonValue& outcomes,
@@ -207,6 +338,9 @@ class DsjsonImporter : public JsonImporter {
     decision->add_conditional_log_propensities(std::log(p));
     ASSIGN_OR_RETURN(const double slot_cost,
                      RequiredNumber(slot, "_label_cost"));
+    CheckProbabilities(actions, probabilities, p, actions->Size());
+    RETURN_IF_ERROR(ReadFeedback(
+        slot, "_o", static_cast<uint32_t>(decision->action_size()) - 1, tuple));
     *cost += slot_cost;
     if (slot_cost != 0) {
       log::v1::RankReward* reward = tuple->add_rank_rewards();
@@ -215,6 +349,73 @@ class DsjsonImporter : public JsonImporter {
       reward->set_count(1);
     }
     return absl::OkStatus();
+  }
+
+  // Reads which candidates each slot may show (`_inc`).
+  absl::Status ReadSlotRules(const JsonValue& context, uint32_t num_candidates,
+                             log::v1::BanditTuple* tuple) {
+    const JsonValue* slots = FindMember(context, "_slots");
+    if (slots == nullptr || !slots->IsArray()) return absl::OkStatus();
+    const log::v1::Decision& decision = tuple->decision();
+    if (static_cast<int>(slots->Size()) != decision.action_size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("_outcomes has ", decision.action_size(),
+                       " slots, must have ", slots->Size(), ", as c._slots"));
+    }
+    std::vector<bool> first;
+    for (uint32_t k = 0; k < slots->Size(); ++k) {
+      const JsonValue& slot = (*slots)[k];
+      if (!slot.IsObject()) continue;
+      ReportSlotFeatures(slot);
+      ASSIGN_OR_RETURN(const std::vector<bool> included,
+                       ReadIncluded(slot, k, num_candidates));
+      if (k == 0) first = included;
+      if (included != first) {
+        return absl::UnimplementedError(absl::StrCat(
+            "c._slots[", k, "]._inc differs from c._slots[0]._inc; an order ",
+            "whose slots choose from different candidates cannot be imported"));
+      }
+    }
+    if (std::find(first.begin(), first.end(), false) == first.end()) {
+      return absl::OkStatus();
+    }
+    for (const bool is_eligible : first) {
+      tuple->mutable_decision()->add_eligible(is_eligible);
+    }
+    return absl::OkStatus();
+  }
+
+  // Returns for each candidate whether the slot may show it.
+  static absl::StatusOr<std::vector<bool>> ReadIncluded(
+      const JsonValue& slot, uint32_t k, uint32_t num_candidates) {
+    const JsonValue* list = FindMember(slot, "_inc");
+    if (list == nullptr) return std::vector<bool>(num_candidates, true);
+    const std::string name = absl::StrCat("c._slots[", k, "]._inc");
+    if (!list->IsArray()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, " is ", Describe(*list), ", must be an array of candidates"));
+    }
+    std::vector<bool> included(num_candidates, false);
+    for (const JsonValue& value : list->GetArray()) {
+      ASSIGN_OR_RETURN(const int32_t index, Integer(value, name));
+      if (index < 0 || static_cast<uint32_t>(index) >= num_candidates) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            name, " has ", index, ", must be in [0, ", num_candidates, ")"));
+      }
+      included[static_cast<size_t>(index)] = true;
+    }
+    return included;
+  }
+
+  // Policies here have no features of slots but the rank itself.
+  void ReportSlotFeatures(const JsonValue& slot) {
+    for (const auto& member : slot.GetObject()) {
+      const absl::string_view name = TextOf(member.name);
+      if (absl::StartsWith(name, "_") || name == "rank") continue;
+      report().ignored.Add(
+          absl::StrCat("features of slots (c._slots[].", Shown(name), ")"),
+          place());
+    }
   }
 
   absl::Status ReadFeatures(const JsonValue& object, const JsonValue& context,
@@ -236,7 +437,10 @@ class DsjsonImporter : public JsonImporter {
                           tuple->mutable_decision());
   }
 
+  // Reads the outcomes in the array `key` of an object: of the decision, or of
+  // a rank of its order.
   absl::Status ReadFeedback(const JsonValue& object, const char* key,
+                            std::optional<uint32_t> rank,
                             log::v1::BanditTuple* tuple) {
     const JsonValue* outcomes = FindMember(object, key);
     if (outcomes == nullptr) return absl::OkStatus();
@@ -248,17 +452,96 @@ class DsjsonImporter : public JsonImporter {
       const JsonValue* value = FindMember(outcome, "v");
       if (value == nullptr) continue;
       tuple->set_has_feedback(true);
-      const JsonValue* id = FindMember(outcome, "EventId");
-      if (id == nullptr || !IsNumber(*value)) continue;
-      const absl::StatusOr<absl::string_view> text = IdText(*id, "o.EventId");
-      if (!text.ok()) continue;
+      const std::optional<std::string> id =
+          FeedbackId(outcome, tuple->decision());
+      if (!id || !IsNumber(*value)) continue;
+      ASSIGN_OR_RETURN(const double reward,
+                       FiniteNumber(*value, absl::StrCat(key, ".v")));
       log::v1::Feedback* feedback = tuple->add_feedback();
-      feedback->set_feedback_id(std::string(*text));
+      feedback->set_feedback_id(*id);
       feedback->set_decision_id(tuple->decision().decision_id());
-      ASSIGN_OR_RETURN(const double reward, FiniteNumber(*value, "o.v"));
       feedback->set_reward(reward);
+      if (rank) feedback->set_rank(*rank);
     }
     return absl::OkStatus();
+  }
+
+  // Returns the id of an outcome; nullopt if it names none, and empty if it
+  // names only the decision, as the EventId of Vowpal Wabbit's outcomes does.
+  static std::optional<std::string> FeedbackId(
+      const JsonValue& outcome, const log::v1::Decision& decision) {
+    std::optional<std::string> named;
+    for (const char* key : {"_feedback_id", "EventId"}) {
+      const JsonValue* id = FindMember(outcome, key);
+      if (id == nullptr) continue;
+      const absl::StatusOr<absl::string_view> text = IdText(*id, key);
+      if (!text.ok()) continue;
+      if (*text != decision.decision_id()) return std::string(*text);
+      named.emplace();
+    }
+    return named;
+  }
+
+  // Gives a decision without feedback the reward that another line states.
+  void JoinReward(log::v1::BanditTuple* tuple) {
+    const std::optional<CrossReferences::Reward> reward =
+        sink().cross_references().RewardOf(
+            HashBytes(tuple->decision().decision_id()));
+    if (!reward) return;
+    if (tuple->has_feedback()) {
+      report().left_out.Add(
+          "rewards of lines of their own, whose decision has feedback already",
+          place());
+      return;
+    }
+    report().assumed.Add(
+        "decisions whose reward is the earliest of lines of their own",
+        place());
+    tuple->set_reward(reward->reward);
+    tuple->set_has_feedback(true);
+    log::v1::Feedback* feedback = tuple->add_feedback();
+    feedback->set_decision_id(tuple->decision().decision_id());
+    feedback->set_reward(reward->reward);
+    feedback->set_time_us(reward->time_us);
+  }
+
+  void ReportUnusedKeys(const JsonValue& object) {
+    constexpr absl::string_view kUsed[] = {"_label_cost",
+                                           "_label_probability",
+                                           "_label_Action",
+                                           "_labelIndex",
+                                           "o",
+                                           "a",
+                                           "p",
+                                           "c",
+                                           "Timestamp",
+                                           "EventId",
+                                           "VWState",
+                                           "_log_propensity",
+                                           "_num_features",
+                                           "_unit_id",
+                                           "_attributes",
+                                           "_outcomes",
+                                           "_reward",
+                                           "_o",
+                                           "pdrop",
+                                           "_skipLearn",
+                                           "_shown_ranks",
+                                           "_seen_ranks",
+                                           "_action_shown",
+                                           "_censored"};
+    // These state nothing that an estimate depends on.
+    constexpr absl::string_view kHarmless[] = {
+        "Version", "_original_label_cost", "_aid", "_tag", "DeferredAction"};
+    for (const auto& member : object.GetObject()) {
+      const absl::string_view key = TextOf(member.name);
+      const auto is_key = [&](absl::string_view other) { return other == key; };
+      if (std::any_of(std::begin(kUsed), std::end(kUsed), is_key) ||
+          std::any_of(std::begin(kHarmless), std::end(kHarmless), is_key)) {
+        continue;
+      }
+      ReportUnusedKey(key);
+    }
   }
 
   absl::Status ReadRest(const JsonValue& object, log::v1::BanditTuple* tuple) {
@@ -269,7 +552,7 @@ class DsjsonImporter : public JsonImporter {
           absl::StrCat("pdrop is ", *dropped, ", must be in [0, 1)"));
     }
     if (dropped) RETURN_IF_ERROR(SetKeepProbability(1 - *dropped, tuple));
-    ImportedShown shown{.is_action = !IsTrue(object, "_skipLearn")};
+    ImportedShown shown{.is_action = !IsOverridden(object)};
     RETURN_IF_ERROR(ReadRanks(object, "_shown_ranks", &shown.shown_ranks));
     RETURN_IF_ERROR(ReadRanks(object, "_seen_ranks", &shown.seen_ranks));
     RETURN_IF_ERROR(SetShown(shown, tuple));

@@ -4,52 +4,69 @@
 #include <functional>
 #include <string>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/base/hash.h"
+#include "client/import/cross_references.h"
+#include "client/import/import_report.h"
 #include "io/columns/undeclared_columns.h"
+#include "io/text/timestamp.h"
+#include "sortition/config/v1/log_files.pb.h"
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
 
-struct InputPlace {
-  absl::string_view file;
-  uint64_t line = 0;
-};
-
-// Keeps 16 bytes of every decision id. Not thread-safe.
+// One pass over the input of an import. Not thread-safe.
 class ImportSink {
  public:
   using Take = std::function<absl::Status(const log::v1::LogRecord&)>;
-  // Without `skip_bad` the first bad decision is fatal.
-  ImportSink(bool skip_bad, Take take);
+  // Which decision of those with the same id is taken.
+  enum class Repeated { kError, kFirst, kLast };
+
+  // InvalidArgument naming the option. `cross_references` must outlive the
+  // sink.
+  static absl::StatusOr<ImportSink> Create(
+      const config::v1::LogImportOptions& options,
+      CrossReferences* cross_references, Take take);
 
   // Takes the tuple in `record` if it is one that can be learned from and its
   // id is new; else it is bad.
   void Add(const log::v1::LogRecord& record, const InputPlace& place);
-  // A decision could not be read.
+  // A decision could not be read. Fatal without --skip_bad.
   void Bad(const InputPlace& place, const absl::Status& why);
   // Nothing more can be read.
   void Fail(const InputPlace& place, const absl::Status& why);
+
+  // Sets the time of the decision, as the options say how to read it.
+  absl::Status SetTime(absl::string_view text, absl::string_view name,
+                       const InputPlace& place, log::v1::Decision* decision);
 
   // The first fatal error.
   const absl::Status& status() const { return status_; }
   // Call at the end: also an error if too many decisions were bad, or all.
   absl::Status Finish() const;
 
-  uint64_t tuples() const { return tuples_; }
-  uint64_t bad() const { return bad_; }
-  const absl::Status& first_bad() const { return first_bad_; }
+  ImportReport& report() { return report_; }
+  const ImportReport& report() const { return report_; }
+  CrossReferences& cross_references() { return *cross_references_; }
+  uint64_t tuples() const { return report_.statistics.tuples(); }
 
  private:
-  const bool skip_bad_;
-  const Take take_;
+  ImportSink(bool skip_bad, Repeated repeated, TimestampReader times,
+             CrossReferences* cross_references, Take take);
+
+  // Returns false if the decision is one of several with the same id, and is
+  // not the one to be taken.
+  bool IsTaken(const std::string& id, const InputPlace& place);
+
+  bool skip_bad_;
+  Repeated repeated_;
+  TimestampReader times_;
+  CrossReferences* cross_references_;
+  Take take_;
   UndeclaredColumns columns_;  // Of the last tuple.
-  absl::flat_hash_set<Hash128, Hash128Hasher> ids_;
-  uint64_t tuples_ = 0;
-  uint64_t bad_ = 0;
-  absl::Status first_bad_;
+  ImportReport report_;
+  uint64_t decisions_ = 0;  // Well-formed ones, with those of repeated ids.
   absl::Status status_;
 };
 

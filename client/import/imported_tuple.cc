@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "core/data/action.h"
 #include "io/segments/decision_view.h"
@@ -225,24 +224,6 @@ absl::Status CheckTuple(const log::v1::BanditTuple& tuple) {
   }
   RETURN_IF_ERROR(CheckConditionals(decision));
   return CheckAction(decision, view.num_candidates(), view.eligible);
-}
-
-absl::Status ParseTimestamp(absl::string_view text, absl::string_view name,
-                            int64_t* time_us) {
-  if (ParseNumber(text, time_us)) return absl::OkStatus();
-  absl::Time time;
-  std::string ignored;
-  for (const char* format :
-       {"%Y-%m-%dT%H:%M:%E*S%Ez", "%Y-%m-%d %H:%M:%E*S%Ez"}) {
-    if (absl::ParseTime(format, text, &time, &ignored)) {
-      *time_us = absl::ToUnixMicros(time);
-      return absl::OkStatus();
-    }
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " is '", Shown(text),
-                   "', must be microseconds since the epoch or a date and "
-                   "time with its zone"));
 }
 
 }  // namespace sortition

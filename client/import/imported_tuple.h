@@ -59,9 +59,4 @@ absl::Status SetKeepProbability(double keep, log::v1::BanditTuple* tuple);
 // propensity and reward are well-formed. What stands in columns is not checked.
 absl::Status CheckTuple(const log::v1::BanditTuple& tuple);
 
-// Parses microseconds since the epoch, or a date and time such as
-// 2026-01-31T09:30:00.5Z, with a space in place of T too.
-absl::Status ParseTimestamp(absl::string_view text, absl::string_view name,
-                            int64_t* time_us);
-
 }  // namespace sortition

@@ -38,8 +38,9 @@ absl::StatusOr<std::unique_ptr<Importer>> MakeObdImporter(
 absl::StatusOr<std::unique_ptr<Importer>> MakeImporter(
     const config::v1::LogImportOptions& options, ImportSink* sink);
 
-// Gives all lines of a file to the importer, until one is fatal.
+// Gives all lines of a file to the importer, until one is fatal, and adds the
+// file to the sink's report.
 absl::Status ImportLines(InputLines* lines, const std::string& name,
-                         Importer* importer, const ImportSink& sink);
+                         Importer* importer, ImportSink* sink);
 
 }  // namespace sortition

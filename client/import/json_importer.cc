@@ -1,17 +1,50 @@
 #include "client/import/json_importer.h"
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "client/import/imported_tuple.h"
+#include "core/base/status_macros.h"
+#include "io/text/parse_number.h"
 
 namespace sortition {
 
 void JsonImporter::Line(const InputLine& line, const InputPlace& place) {
+  place_ = place;
+  if (IsMarker(line.text())) return;
+  // A file that is one JSON array is a common form of the same records.
+  if (place.line == 1 && absl::StartsWith(line.text(), "[")) {
+    return sink_->Fail(
+        place, absl::InvalidArgumentError(
+                   "the file is a JSON array, must have one JSON object on "
+                   "each line; jq -c '.[]' FILE converts it"));
+  }
   log::v1::BanditTuple* const tuple = record_.mutable_tuple();
   tuple->Clear();
   const auto object = json_.Parse(line);
-  absl::Status status = object.status();
-  if (status.ok()) status = Read(**object, tuple);
-  if (status.ok()) SetModel(options_, tuple->mutable_decision());
-  status.ok() ? sink_->Add(record_, place) : sink_->Bad(place, status);
+  if (!object.ok()) return sink_->Bad(place, object.status());
+  const absl::StatusOr<bool> is_decision = Read(**object, tuple);
+  if (!is_decision.ok()) return sink_->Bad(place, is_decision.status());
+  if (!*is_decision) return;
+  SetModel(options_, tuple->mutable_decision());
+  sink_->Add(record_, place);
+}
+
+absl::Status JsonImporter::ReadId(const JsonValue* id, absl::string_view name,
+                                  log::v1::Decision* decision) {
+  if (id == nullptr) {
+    decision->set_decision_id(absl::StrCat(place_.file, ":", place_.line));
+    report().assumed.Add("decisions without an id, named after file and line",
+                         place_);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const absl::string_view text, IdText(*id, name));
+  decision->set_decision_id(text.data(), text.size());
+  return absl::OkStatus();
+}
+
+void JsonImporter::ReportUnusedKey(absl::string_view key) {
+  report().ignored.Add(absl::StrCat("values of the key '", Shown(key), "'"),
+                       place_);
 }
 
 }  // namespace sortition

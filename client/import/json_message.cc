@@ -227,6 +227,8 @@ absl::Status ReadMessage(const JsonValue& object, Message* message) {
   for (const auto& member : object.GetObject()) {
     name.assign(member.name.GetString(), member.name.GetStringLength());
     const FieldDescriptor* field = type.FindFieldByName(name);
+    // Most protobuf libraries write decisionId for decision_id by default.
+    if (field == nullptr) field = type.FindFieldByCamelcaseName(name);
     if (field == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat(type.name(), " has no field '", Shown(name), "'"));

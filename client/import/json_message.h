@@ -7,8 +7,9 @@
 namespace sortition {
 
 // Fills `message`, which must be empty, from an object whose members have the
-// proto's field names; numbers may also be strings, as protobuf writes those of
-// 64 bits. InvalidArgument naming the field that is unknown or malformed.
+// proto's field names, as they are or in protobuf's camelCase; numbers may also
+// be strings, as protobuf writes those of 64 bits. InvalidArgument naming the
+// field that is unknown or malformed.
 absl::Status ReadMessage(const JsonValue& object,
                          google::protobuf::Message* message);
 

@@ -1,6 +1,8 @@
 // JSON lines: tuples as `log export --format=jsonl` writes them, or decisions
 // in the short form of docs/log_exchange.md.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "core/base/status_macros.h"
 #include "io/columns/json_row.h"
 #include "io/columns/query_builder.h"
+#include "io/text/parse_number.h"
 
 namespace sortition {
 namespace {
@@ -27,22 +30,25 @@ class JsonlImporter : public JsonImporter {
   }
 
  private:
-  absl::Status Read(const JsonValue& object,
-                    log::v1::BanditTuple* tuple) override {
+  absl::StatusOr<bool> Read(const JsonValue& object,
+                            log::v1::BanditTuple* tuple) override {
     const JsonValue* const decision = FindMember(object, "decision");
-    if (decision == nullptr) return ReadShortForm(object, tuple);
+    if (decision == nullptr) {
+      RETURN_IF_ERROR(ReadShortForm(object, tuple));
+      return true;
+    }
     RETURN_IF_ERROR(ReadMessage(object, tuple));
-    if (FindMember(*decision, "log_propensity") == nullptr) {
+    if (FindMember(*decision, "log_propensity") == nullptr &&
+        FindMember(*decision, "logPropensity") == nullptr) {
       return absl::InvalidArgumentError("'decision.log_propensity' is missing");
     }
-    return absl::OkStatus();
+    return true;
   }
 
   absl::Status ReadShortForm(const JsonValue& object,
                              log::v1::BanditTuple* tuple) {
-    const JsonValue* members[5];
-    const char* const names[] = {"id",
-                                 schema_ == nullptr ? "features" : "candidates",
+    const JsonValue* members[4];
+    const char* const names[] = {schema_ == nullptr ? "features" : "candidates",
                                  "action", "propensity", "reward"};
     for (size_t i = 0; i < std::size(names); ++i) {
       members[i] = FindMember(object, names[i]);
@@ -51,16 +57,23 @@ class JsonlImporter : public JsonImporter {
             absl::StrCat("'", names[i], "' is missing"));
       }
     }
-    const auto& [id, features, action, propensity, reward] = members;
+    const auto& [features, action, propensity, reward] = members;
+    ReportUnknownKeys(object);
     log::v1::Decision* decision = tuple->mutable_decision();
-    ASSIGN_OR_RETURN(const absl::string_view id_text, IdText(*id, "id"));
-    decision->set_decision_id(id_text.data(), id_text.size());
+    RETURN_IF_ERROR(ReadId(FindMember(object, "id"), "id", decision));
     if (const JsonValue* unit = FindMember(object, "unit")) {
       ASSIGN_OR_RETURN(const absl::string_view unit_id, IdText(*unit, "unit"));
       decision->set_unit_id(unit_id.data(), unit_id.size());
     }
     if (const JsonValue* attributes = FindMember(object, "attributes")) {
       RETURN_IF_ERROR(ReadAttributes(*attributes, "attributes", decision));
+    }
+    if (const JsonValue* time = FindMember(object, "time")) {
+      if (!IsText(*time) && !IsNumber(*time)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "time is ", Describe(*time), ", must be a number or a date"));
+      }
+      RETURN_IF_ERROR(sink().SetTime(TextOf(*time), "time", place(), decision));
     }
     RETURN_IF_ERROR(schema_ == nullptr
                         ? ReadFeatures(*features, decision)
@@ -72,6 +85,21 @@ class JsonlImporter : public JsonImporter {
     tuple->set_reward(value);
     tuple->set_has_feedback(true);
     return absl::OkStatus();
+  }
+
+  // A key that is misspelled must not pass unnoticed.
+  void ReportUnknownKeys(const JsonValue& object) {
+    constexpr absl::string_view kKnown[] = {
+        "id", "action", "propensity", "reward", "unit", "attributes", "time"};
+    for (const auto& member : object.GetObject()) {
+      const absl::string_view key = TextOf(member.name);
+      const bool is_known =
+          std::find(std::begin(kKnown), std::end(kKnown), key) !=
+              std::end(kKnown) ||
+          (schema_ == nullptr ? key == "features"
+                              : key == "query" || key == "candidates");
+      if (!is_known) ReportUnusedKey(key);
+    }
   }
 
   absl::Status ReadFeatures(const JsonValue& rows,
@@ -120,7 +148,7 @@ class JsonlImporter : public JsonImporter {
   }
 
   absl::Status ReadAction(const JsonValue& action,
-                          log::v1::Decision* decision) const {
+                          log::v1::Decision* decision) {
     if (!action.IsArray()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "action is ", Describe(action), ", must be an array of indexes"));
@@ -135,6 +163,7 @@ class JsonlImporter : public JsonImporter {
     } else {
       decision->set_action_kind(log::v1::SELECT);
       decision->set_can_abstain(!options().cannot_abstain());
+      if (decision->can_abstain()) report().assumed.Add(kMayAbstain, place());
     }
     return absl::OkStatus();
   }

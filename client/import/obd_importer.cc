@@ -62,7 +62,7 @@ class ObdImporter : public Importer {
     }
     ++rows_;
     bool is_wanted = true;
-    if (status.ok()) status = Read(&is_wanted);
+    if (status.ok()) status = Read(place, &is_wanted);
     if (!status.ok()) {
       // A wrong quote joins lines that would have been decisions.
       for (uint64_t i = 0; i < line.lines; ++i) sink_->Bad(place, status);
@@ -129,7 +129,7 @@ class ObdImporter : public Importer {
                      Shown(fields_[column]), "', must be ", permitted));
   }
 
-  absl::Status Read(bool* is_wanted) {
+  absl::Status Read(const InputPlace& place, bool* is_wanted) {
     if (fields_.size() != header_.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the line has ", fields_.size(), " fields, must have ",
@@ -145,9 +145,8 @@ class ObdImporter : public Importer {
     tuple->Clear();
     log::v1::Decision* decision = tuple->mutable_decision();
     decision->set_decision_id(absl::StrCat("obd-", position, "-", rows_));
-    int64_t time_us = 0;
-    RETURN_IF_ERROR(ParseTimestamp(fields_[time_], "timestamp", &time_us));
-    decision->set_time_us(time_us);
+    RETURN_IF_ERROR(
+        sink_->SetTime(fields_[time_], "timestamp", place, decision));
     decision->set_action_kind(log::v1::SELECT);
     SetModel(options_, decision);
     AddAttributes(decision);

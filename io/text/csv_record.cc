@@ -48,7 +48,8 @@ absl::StatusOr<absl::string_view> Unquote(const InputLine& line,
 }  // namespace
 
 absl::Status SplitCsvRecord(const InputLine& line,
-                            std::vector<absl::string_view>* fields) {
+                            std::vector<absl::string_view>* fields,
+                            char delimiter) {
   fields->clear();
   if (!IsUtf8(line)) {
     return absl::InvalidArgumentError("the line is not UTF-8");
@@ -59,17 +60,19 @@ absl::Status SplitCsvRecord(const InputLine& line,
       ++place;
       ASSIGN_OR_RETURN(const absl::string_view field, Unquote(line, &place));
       fields->push_back(field);
-      if (place < line.size && line.data[place] != ',') {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "column ", place + 1, ": a comma must follow the quoted field"));
+      if (place < line.size && line.data[place] != delimiter) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("column ", place + 1, ": a delimiter ('",
+                         absl::string_view(&delimiter, 1),
+                         "') must follow the quoted field"));
       }
     } else {
-      const void* const comma =
-          std::memchr(line.data + place, ',', line.size - place);
-      const size_t end = comma == nullptr
+      const void* const found =
+          std::memchr(line.data + place, delimiter, line.size - place);
+      const size_t end = found == nullptr
                              ? line.size
                              : static_cast<size_t>(
-                                   static_cast<const char*>(comma) - line.data);
+                                   static_cast<const char*>(found) - line.data);
       fields->emplace_back(line.data + place, end - place);
       place = end;
     }

@@ -11,6 +11,7 @@ namespace sortition {
 // Splits a record, which it overwrites where fields are quoted. InvalidArgument
 // naming the column where a quote stands wrongly, or if it is not UTF-8.
 absl::Status SplitCsvRecord(const InputLine& line,
-                            std::vector<absl::string_view>* fields);
+                            std::vector<absl::string_view>* fields,
+                            char delimiter = ',');
 
 }  // namespace sortition

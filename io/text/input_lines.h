@@ -21,7 +21,8 @@ struct InputLine {
   absl::string_view text() const { return {data, size}; }
 };
 
-// Not thread-safe.
+// Leaves out a UTF-8 byte order mark at the beginning of the file. Not
+// thread-safe.
 class InputLines {
  public:
   static constexpr size_t kMostLineBytes = size_t{1} << 28;

@@ -53,16 +53,21 @@ std::vector<log::v1::BanditTuple> Import(const LogImportOptions& options,
   InputLines lines(fd, "file",
                    options.format() == "csv" || options.format() == "obd");
   std::vector<log::v1::BanditTuple> tuples;
-  ImportSink sink(options.skip_bad(), [&](const log::v1::LogRecord& record) {
-    tuples.push_back(record.tuple());
-    return absl::OkStatus();
-  });
-  const auto importer = MakeImporter(options, &sink);
+  CrossReferences cross_references;
+  auto sink = ImportSink::Create(options, &cross_references,
+                                 [&](const log::v1::LogRecord& record) {
+                                   tuples.push_back(record.tuple());
+                                   return absl::OkStatus();
+                                 });
+  CHECK(sink.ok());
+  const auto importer = MakeImporter(options, &*sink);
   CHECK(importer.ok());
   const absl::Status status =
-      ImportLines(&lines, "file", importer->get(), sink);
+      ImportLines(&lines, "file", importer->get(), &*sink);
   CHECK(status.ok() || !status.message().empty());
-  CHECK(sink.tuples() == tuples.size());
+  CHECK(sink->tuples() == tuples.size());
+  CHECK(!ImportReportText(sink->report()).empty());
+  CHECK(!ImportReportJson(sink->report()).empty());
   return tuples;
 }
 

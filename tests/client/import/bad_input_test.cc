@@ -332,7 +332,9 @@ TEST_F(BadColumnsTest, Dsjson) {
         ":2: c.city is an object, must be a string, or an object with one"},
        {line("b", R"({"price": 1})", R"("city": {"Rome": 0}, )"),
         ":2: c.city is an object, must be a string"},
-       {line("b", "{}"), ":2: column 'price' is absent"},
+       {line("b", "{}"),
+        ":2: the decision has none of the columns of --features (price, tags, "
+        "title, place, city); it has no namespaces"},
        {line("b", "7"), ":2: c._multi[0] is 7, must be an object"}});
 }
 

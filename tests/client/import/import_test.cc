@@ -230,7 +230,7 @@ TEST_F(ImportKillTest, NoDirectoryOfTuplesRemains) {
           dir_ / "import"));
   const int fd = open(pipe.c_str(), O_WRONLY);
   ASSERT_GE(fd, 0);
-  const std::string lines = NumberedLines(20000);
+  const std::string lines = NumberedLines(2000);
   ASSERT_EQ(write(fd, lines.data(), lines.size()),
             static_cast<ssize_t>(lines.size()));
   const auto has_segments = [&] {
