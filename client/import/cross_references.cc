@@ -44,8 +44,9 @@ std::optional<CrossReferences::Reward> CrossReferences::RewardOf(
 }
 
 std::optional<uint64_t> CrossReferences::LastOf(const Hash128& id) const {
+  if (!is_second_pass_) return std::nullopt;
   const auto found = last_.find(id);
-  if (!is_second_pass_ || found == last_.end()) return std::nullopt;
+  if (found == last_.end()) return std::nullopt;
   return found->second;
 }
 

@@ -151,14 +151,16 @@ absl::Status DsjsonFeatures::ReadHashed(const JsonValue& context,
   v1::SparseFeatures* const sparse = decision->mutable_sparse();
   sparse->add_row_offsets(0);
   const JsonValue& multi = *FindMember(context, "_multi");
+  row_.Clear();
+  RETURN_IF_ERROR(AddObject("", context, 0));
+  const SparseRow shared = row_;
   for (uint32_t i = 0; i < num_candidates; ++i) {
-    row_.Clear();
+    row_ = shared;
     if (!multi[i].IsObject()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "candidate ", i, " is ", Describe(multi[i]), ", must be an object"));
     }
     RETURN_IF_ERROR(AddObject("", multi[i], 0));
-    RETURN_IF_ERROR(AddObject("", context, 0));
     row_.AppendTo(sparse);
   }
   return absl::OkStatus();

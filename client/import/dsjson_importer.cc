@@ -1,13 +1,14 @@
 // The "decision service" JSON of Vowpal Wabbit; docs/log_exchange.md says what
 // of it is read.
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -28,23 +29,21 @@ absl::Status Missing(absl::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat(name, " is missing"));
 }
 
-absl::StatusOr<std::optional<double>> OptionalNumber(const JsonValue& object,
+// Null stands for a member that is not there.
+absl::StatusOr<std::optional<double>> OptionalNumber(const JsonValue* value,
                                                      const char* name) {
-  const JsonValue* value = FindMember(object, name);
   if (value == nullptr) return std::optional<double>();
   ASSIGN_OR_RETURN(const double number, FiniteNumber(*value, name));
   return std::optional<double>(number);
 }
 
-absl::StatusOr<double> RequiredNumber(const JsonValue& object,
+absl::StatusOr<double> RequiredNumber(const JsonValue* value,
                                       const char* name) {
-  const JsonValue* value = FindMember(object, name);
   if (value == nullptr) return Missing(name);
   return FiniteNumber(*value, name);
 }
 
-bool IsTrue(const JsonValue& object, const char* name) {
-  const JsonValue* value = FindMember(object, name);
+bool IsTrue(const JsonValue* value) {
   return value != nullptr && value->IsBool() && value->GetBool();
 }
 
@@ -52,6 +51,81 @@ bool IsTrue(const JsonValue& object, const char* name) {
 bool IsAbstention(const JsonValue& candidate) {
   return candidate.IsObject() && candidate.MemberCount() == 1 &&
          FindMember(candidate, "abstain") != nullptr;
+}
+
+// Members of an event, in any order.
+enum Key {
+  kLabelCost,
+  kLabelProbability,
+  kLabelAction,
+  kLabelIndex,
+  kLabelContinuous,
+  kOutcomes,
+  kReward,
+  kOrderOutcomes,
+  kSelectionOutcomes,
+  kActions,
+  kProbabilities,
+  kContext,
+  kEventId,
+  kTimestamp,
+  kEnqueuedTime,
+  kRewardValue,
+  kActionTaken,
+  kState,
+  kDropped,
+  kSkipLearn,
+  kActionShown,
+  kShownRanks,
+  kSeenRanks,
+  kCensored,
+  kLogPropensity,
+  kNumFeatures,
+  kUnitId,
+  kAttributes,
+  kNumKeys,
+  // States nothing that an estimate depends on.
+  kHarmless = kNumKeys,
+};
+
+const absl::flat_hash_map<absl::string_view, Key>& Keys() {
+  static const auto* const keys =
+      new absl::flat_hash_map<absl::string_view, Key>{
+          {"_label_cost", kLabelCost},
+          {"_label_probability", kLabelProbability},
+          {"_label_Action", kLabelAction},
+          {"_labelIndex", kLabelIndex},
+          {"_label_ca", kLabelContinuous},
+          {"_outcomes", kOutcomes},
+          {"_reward", kReward},
+          {"_o", kOrderOutcomes},
+          {"o", kSelectionOutcomes},
+          {"a", kActions},
+          {"p", kProbabilities},
+          {"c", kContext},
+          {"EventId", kEventId},
+          {"Timestamp", kTimestamp},
+          {"EnqueuedTimeUtc", kEnqueuedTime},
+          {"RewardValue", kRewardValue},
+          {"ActionTaken", kActionTaken},
+          {"VWState", kState},
+          {"pdrop", kDropped},
+          {"_skipLearn", kSkipLearn},
+          {"_action_shown", kActionShown},
+          {"_shown_ranks", kShownRanks},
+          {"_seen_ranks", kSeenRanks},
+          {"_censored", kCensored},
+          {"_log_propensity", kLogPropensity},
+          {"_num_features", kNumFeatures},
+          {"_unit_id", kUnitId},
+          {"_attributes", kAttributes},
+          {"Version", kHarmless},
+          {"_original_label_cost", kHarmless},
+          {"_aid", kHarmless},
+          {"_tag", kHarmless},
+          {"DeferredAction", kHarmless},
+      };
+  return *keys;
 }
 
 class DsjsonImporter : public JsonImporter {
@@ -76,47 +150,50 @@ class DsjsonImporter : public JsonImporter {
 
   absl::StatusOr<bool> Read(const JsonValue& object,
                             log::v1::BanditTuple* tuple) override {
-    const JsonValue* context = FindMember(object, "c");
+    FindMembers(object);
+    const JsonValue* context = event_[kContext];
     if (context == nullptr) {
-      ASSIGN_OR_RETURN(const bool is_reference, ReadReference(object));
+      ASSIGN_OR_RETURN(const bool is_reference, ReadReference());
       if (is_reference) return false;
     }
-    RETURN_IF_ERROR(RefuseOtherKinds(object));
+    RETURN_IF_ERROR(RefuseOtherKinds());
     const JsonValue* multi =
         context == nullptr ? nullptr : FindMember(*context, "_multi");
     if (multi == nullptr || !multi->IsArray() || multi->Empty()) {
       return absl::InvalidArgumentError(
           "c._multi is missing, must be an array of at least one candidate");
     }
-    RETURN_IF_ERROR(ReadHead(object, tuple->mutable_decision()));
-    if (!IsActive(object, tuple->decision())) return false;
-    const JsonValue* outcomes = FindMember(object, "_outcomes");
+    RETURN_IF_ERROR(ReadHead(tuple->mutable_decision()));
+    if (!IsActive(tuple->decision())) return false;
+    const JsonValue* outcomes = event_[kOutcomes];
     uint32_t num_candidates = multi->Size();
     if (outcomes != nullptr) {
-      RETURN_IF_ERROR(ReadOrder(object, *outcomes, tuple));
+      RETURN_IF_ERROR(ReadOrder(*outcomes, tuple));
       RETURN_IF_ERROR(ReadSlotRules(*context, num_candidates, tuple));
     } else {
       if (IsAbstention((*multi)[num_candidates - 1])) {
         tuple->mutable_decision()->set_can_abstain(true);
         --num_candidates;
       }
-      RETURN_IF_ERROR(ReadSelection(object, num_candidates, tuple));
+      RETURN_IF_ERROR(ReadSelection(num_candidates, tuple));
     }
-    RETURN_IF_ERROR(ReadFeatures(object, *context, num_candidates, tuple));
-    RETURN_IF_ERROR(ReadFeedback(object, outcomes == nullptr ? "o" : "_o",
-                                 std::nullopt, tuple));
+    RETURN_IF_ERROR(ReadFeatures(*context, num_candidates, tuple));
+    RETURN_IF_ERROR(
+        outcomes == nullptr
+            ? ReadFeedback(event_[kSelectionOutcomes], "o", std::nullopt, tuple)
+            : ReadFeedback(event_[kOrderOutcomes], "_o", std::nullopt, tuple));
     JoinReward(tuple);
-    ReportUnusedKeys(object);
-    RETURN_IF_ERROR(ReadRest(object, tuple));
+    for (const absl::string_view key : unused_) ReportUnusedKey(key);
+    RETURN_IF_ERROR(ReadRest(tuple));
     return true;
   }
 
   // Reads a line that states the reward or the activation of a decision of
   // another line. Returns false if the line is neither.
-  absl::StatusOr<bool> ReadReference(const JsonValue& object) {
-    const JsonValue* id = FindMember(object, "EventId");
-    const JsonValue* reward = FindMember(object, "RewardValue");
-    const JsonValue* activation = FindMember(object, "ActionTaken");
+  absl::StatusOr<bool> ReadReference() {
+    const JsonValue* id = event_[kEventId];
+    const JsonValue* reward = event_[kRewardValue];
+    const JsonValue* activation = event_[kActionTaken];
     if (reward == nullptr && activation == nullptr) return false;
     if (id == nullptr) return Missing("EventId");
     ASSIGN_OR_RETURN(const absl::string_view text, IdText(*id, "EventId"));
@@ -126,8 +203,9 @@ class DsjsonImporter : public JsonImporter {
       ASSIGN_OR_RETURN(const double value,
                        FiniteNumber(*reward, "RewardValue"));
       log::v1::Decision time;
-      for (const char* key : {"Timestamp", "EnqueuedTimeUtc"}) {
-        const JsonValue* stamp = FindMember(object, key);
+      for (const auto& [stamp, key] :
+           {std::pair{event_[kTimestamp], "Timestamp"},
+            std::pair{event_[kEnqueuedTime], "EnqueuedTimeUtc"}}) {
         if (stamp == nullptr || time.time_us() != 0) continue;
         ASSIGN_OR_RETURN(const absl::string_view when, Text(*stamp, key));
         RETURN_IF_ERROR(sink().SetTime(when, key, place(), &time));
@@ -138,7 +216,7 @@ class DsjsonImporter : public JsonImporter {
       }
     } else if (reward != nullptr) {
       report().left_out.Add("rewards that are no number", place());
-    } else if (!IsTrue(object, "ActionTaken")) {
+    } else if (!IsTrue(event_[kActionTaken])) {
       report().left_out.Add("lines that state that nothing was activated",
                             place());
     } else if (!references.AddActivation(hash)) {
@@ -148,16 +226,16 @@ class DsjsonImporter : public JsonImporter {
   }
 
   // Vowpal Wabbit has further kinds of events, which look alike.
-  static absl::Status RefuseOtherKinds(const JsonValue& object) {
+  absl::Status RefuseOtherKinds() const {
     const auto refuse = [](absl::string_view key, absl::string_view kind) {
       return absl::UnimplementedError(absl::StrCat(
           key, ": ", kind, " cannot be imported; must be a selection ",
           "(_label_Action) or an order (_outcomes)"));
     };
-    if (FindMember(object, "_label_ca") != nullptr) {
+    if (event_[kLabelContinuous] != nullptr) {
       return refuse("_label_ca", "continuous actions");
     }
-    const JsonValue* context = FindMember(object, "c");
+    const JsonValue* context = event_[kContext];
     const JsonValue* multi =
         context == nullptr ? nullptr : FindMember(*context, "_multi");
     if (multi == nullptr || !multi->IsArray()) return absl::OkStatus();
@@ -170,20 +248,19 @@ class DsjsonImporter : public JsonImporter {
 
   // Returns true if something else than the action was shown. `log export`
   // marks such decisions by `_skipLearn`, too, for Vowpal Wabbit.
-  static bool IsOverridden(const JsonValue& object) {
-    return IsTrue(object, "_skipLearn") &&
-           (FindMember(object, "_action_shown") != nullptr ||
-            FindMember(object, "_shown_ranks") != nullptr);
+  bool IsOverridden() const {
+    return IsTrue(event_[kSkipLearn]) &&
+           (event_[kActionShown] != nullptr || event_[kShownRanks] != nullptr);
   }
 
   // Returns false, and accounts for the decision, if its action was prepared
   // but never activated.
-  bool IsActive(const JsonValue& object, const log::v1::Decision& decision) {
-    if (!IsTrue(object, "_skipLearn") || IsOverridden(object)) return true;
-    const JsonValue* outcomes = FindMember(object, "o");
+  bool IsActive(const log::v1::Decision& decision) {
+    if (!IsTrue(event_[kSkipLearn]) || IsOverridden()) return true;
+    const JsonValue* outcomes = event_[kSelectionOutcomes];
     if (outcomes != nullptr && outcomes->IsArray()) {
       for (const JsonValue& outcome : outcomes->GetArray()) {
-        if (IsTrue(outcome, "ActionTaken")) return true;
+        if (IsTrue(FindMember(outcome, "ActionTaken"))) return true;
       }
     }
     const Hash128 hash = HashBytes(decision.decision_id());
@@ -194,21 +271,21 @@ class DsjsonImporter : public JsonImporter {
     return false;
   }
 
-  absl::Status ReadHead(const JsonValue& object, log::v1::Decision* decision) {
-    RETURN_IF_ERROR(ReadId(FindMember(object, "EventId"), "EventId", decision));
-    if (const JsonValue* unit = FindMember(object, "_unit_id")) {
+  absl::Status ReadHead(log::v1::Decision* decision) {
+    RETURN_IF_ERROR(ReadId(event_[kEventId], "EventId", decision));
+    if (const JsonValue* unit = event_[kUnitId]) {
       ASSIGN_OR_RETURN(const absl::string_view unit_id,
                        IdText(*unit, "_unit_id"));
       decision->set_unit_id(unit_id.data(), unit_id.size());
     }
-    if (const JsonValue* attributes = FindMember(object, "_attributes")) {
+    if (const JsonValue* attributes = event_[kAttributes]) {
       RETURN_IF_ERROR(ReadAttributes(*attributes, "_attributes", decision));
     }
-    if (const JsonValue* time = FindMember(object, "Timestamp")) {
+    if (const JsonValue* time = event_[kTimestamp]) {
       ASSIGN_OR_RETURN(const absl::string_view stamp, Text(*time, "Timestamp"));
       RETURN_IF_ERROR(sink().SetTime(stamp, "Timestamp", place(), decision));
     }
-    const JsonValue* state = FindMember(object, "VWState");
+    const JsonValue* state = event_[kState];
     const JsonValue* model =
         state == nullptr ? nullptr : FindMember(*state, "m");
     if (model != nullptr && IsText(*model)) {
@@ -230,15 +307,15 @@ class DsjsonImporter : public JsonImporter {
     decision->set_version(version);
   }
 
-  absl::Status ReadSelection(const JsonValue& object, uint32_t num_candidates,
+  absl::Status ReadSelection(uint32_t num_candidates,
                              log::v1::BanditTuple* tuple) {
     log::v1::Decision* decision = tuple->mutable_decision();
     decision->set_action_kind(log::v1::SELECT);
-    const JsonValue* action = FindMember(object, "_label_Action");
+    const JsonValue* action = event_[kLabelAction];
     if (action == nullptr) return Missing("_label_Action");
     ASSIGN_OR_RETURN(int64_t place, Integer(*action, "_label_Action"));
     --place;
-    if (const JsonValue* index = FindMember(object, "_labelIndex")) {
+    if (const JsonValue* index = event_[kLabelIndex]) {
       ASSIGN_OR_RETURN(const int32_t same, Integer(*index, "_labelIndex"));
       if (same != place) {
         return absl::InvalidArgumentError(
@@ -253,14 +330,16 @@ class DsjsonImporter : public JsonImporter {
     }
     decision->add_action(place == num_candidates ? kAbstain
                                                  : static_cast<int32_t>(place));
-    ASSIGN_OR_RETURN(const double cost, RequiredNumber(object, "_label_cost"));
+    ASSIGN_OR_RETURN(const double cost,
+                     RequiredNumber(event_[kLabelCost], "_label_cost"));
     tuple->set_reward(0 - cost);
-    ASSIGN_OR_RETURN(const double propensity,
-                     RequiredNumber(object, "_label_probability"));
+    ASSIGN_OR_RETURN(
+        const double propensity,
+        RequiredNumber(event_[kLabelProbability], "_label_probability"));
     ASSIGN_OR_RETURN(const std::optional<double> log_propensity,
-                     OptionalNumber(object, "_log_propensity"));
-    CheckProbabilities(FindMember(object, "a"), FindMember(object, "p"),
-                       propensity, actions);
+                     OptionalNumber(event_[kLogPropensity], "_log_propensity"));
+    CheckProbabilities(event_[kActions], event_[kProbabilities], propensity,
+                       actions);
     return SetPropensity(propensity, log_propensity, decision);
   }
 
@@ -289,7 +368,7 @@ class DsjsonImporter : public JsonImporter {
     }
   }
 
-  absl::Status ReadOrder(const JsonValue& object, const JsonValue& outcomes,
+  absl::Status ReadOrder(const JsonValue& outcomes,
                          log::v1::BanditTuple* tuple) {
     log::v1::Decision* decision = tuple->mutable_decision();
     decision->set_action_kind(log::v1::RANK);
@@ -306,10 +385,10 @@ class DsjsonImporter : public JsonImporter {
     }
     decision->set_top_k(outcomes.Size());
     ASSIGN_OR_RETURN(const std::optional<double> reward,
-                     OptionalNumber(object, "_reward"));
+                     OptionalNumber(event_[kReward], "_reward"));
     tuple->set_reward(reward.value_or(0 - cost));
     ASSIGN_OR_RETURN(const std::optional<double> whole,
-                     OptionalNumber(object, "_log_propensity"));
+                     OptionalNumber(event_[kLogPropensity], "_log_propensity"));
     return SetPropensity(std::nullopt, whole.value_or(log_propensity),
                          decision);
   }
@@ -336,11 +415,13 @@ class DsjsonImporter : public JsonImporter {
     }
     decision->add_action(action);
     decision->add_conditional_log_propensities(std::log(p));
-    ASSIGN_OR_RETURN(const double slot_cost,
-                     RequiredNumber(slot, "_label_cost"));
+    ASSIGN_OR_RETURN(
+        const double slot_cost,
+        RequiredNumber(FindMember(slot, "_label_cost"), "_label_cost"));
     CheckProbabilities(actions, probabilities, p, actions->Size());
     RETURN_IF_ERROR(ReadFeedback(
-        slot, "_o", static_cast<uint32_t>(decision->action_size()) - 1, tuple));
+        FindMember(slot, "_o"), "_o",
+        static_cast<uint32_t>(decision->action_size()) - 1, tuple));
     *cost += slot_cost;
     if (slot_cost != 0) {
       log::v1::RankReward* reward = tuple->add_rank_rewards();
@@ -418,14 +499,13 @@ class DsjsonImporter : public JsonImporter {
     }
   }
 
-  absl::Status ReadFeatures(const JsonValue& object, const JsonValue& context,
-                            uint32_t num_candidates,
+  absl::Status ReadFeatures(const JsonValue& context, uint32_t num_candidates,
                             log::v1::BanditTuple* tuple) {
     if (columns_) {
       return columns_->Read(context, num_candidates, tuple->mutable_decision());
     }
     std::optional<uint32_t> num_features;
-    if (const JsonValue* number = FindMember(object, "_num_features")) {
+    if (const JsonValue* number = event_[kNumFeatures]) {
       ASSIGN_OR_RETURN(const int32_t d, Integer(*number, "_num_features"));
       if (d < 1) {
         return absl::InvalidArgumentError(
@@ -437,12 +517,11 @@ class DsjsonImporter : public JsonImporter {
                           tuple->mutable_decision());
   }
 
-  // Reads the outcomes in the array `key` of an object: of the decision, or of
-  // a rank of its order.
-  absl::Status ReadFeedback(const JsonValue& object, const char* key,
+  // Reads the outcomes in an array named `key`, which may be null: those of the
+  // decision, or of a rank of its order.
+  absl::Status ReadFeedback(const JsonValue* outcomes, const char* key,
                             std::optional<uint32_t> rank,
                             log::v1::BanditTuple* tuple) {
-    const JsonValue* outcomes = FindMember(object, key);
     if (outcomes == nullptr) return absl::OkStatus();
     if (!outcomes->IsArray()) {
       return absl::InvalidArgumentError(
@@ -484,6 +563,7 @@ class DsjsonImporter : public JsonImporter {
 
   // Gives a decision without feedback the reward that another line states.
   void JoinReward(log::v1::BanditTuple* tuple) {
+    if (!sink().cross_references().is_second_pass()) return;
     const std::optional<CrossReferences::Reward> reward =
         sink().cross_references().RewardOf(
             HashBytes(tuple->decision().decision_id()));
@@ -505,66 +585,42 @@ class DsjsonImporter : public JsonImporter {
     feedback->set_time_us(reward->time_us);
   }
 
-  void ReportUnusedKeys(const JsonValue& object) {
-    constexpr absl::string_view kUsed[] = {"_label_cost",
-                                           "_label_probability",
-                                           "_label_Action",
-                                           "_labelIndex",
-                                           "o",
-                                           "a",
-                                           "p",
-                                           "c",
-                                           "Timestamp",
-                                           "EventId",
-                                           "VWState",
-                                           "_log_propensity",
-                                           "_num_features",
-                                           "_unit_id",
-                                           "_attributes",
-                                           "_outcomes",
-                                           "_reward",
-                                           "_o",
-                                           "pdrop",
-                                           "_skipLearn",
-                                           "_shown_ranks",
-                                           "_seen_ranks",
-                                           "_action_shown",
-                                           "_censored"};
-    // These state nothing that an estimate depends on.
-    constexpr absl::string_view kHarmless[] = {
-        "Version", "_original_label_cost", "_aid", "_tag", "DeferredAction"};
+  // Finds all members at once. The first of several with the same name counts.
+  void FindMembers(const JsonValue& object) {
+    event_.fill(nullptr);
+    unused_.clear();
     for (const auto& member : object.GetObject()) {
-      const absl::string_view key = TextOf(member.name);
-      const auto is_key = [&](absl::string_view other) { return other == key; };
-      if (std::any_of(std::begin(kUsed), std::end(kUsed), is_key) ||
-          std::any_of(std::begin(kHarmless), std::end(kHarmless), is_key)) {
-        continue;
+      const auto key = Keys().find(TextOf(member.name));
+      if (key == Keys().end()) {
+        unused_.push_back(TextOf(member.name));
+      } else if (key->second < kNumKeys && event_[key->second] == nullptr) {
+        event_[key->second] = &member.value;
       }
-      ReportUnusedKey(key);
     }
   }
 
-  absl::Status ReadRest(const JsonValue& object, log::v1::BanditTuple* tuple) {
+  absl::Status ReadRest(log::v1::BanditTuple* tuple) {
     ASSIGN_OR_RETURN(const std::optional<double> dropped,
-                     OptionalNumber(object, "pdrop"));
+                     OptionalNumber(event_[kDropped], "pdrop"));
     if (dropped && !(*dropped >= 0 && *dropped < 1)) {
       return absl::InvalidArgumentError(
           absl::StrCat("pdrop is ", *dropped, ", must be in [0, 1)"));
     }
     if (dropped) RETURN_IF_ERROR(SetKeepProbability(1 - *dropped, tuple));
-    ImportedShown shown{.is_action = !IsOverridden(object)};
-    RETURN_IF_ERROR(ReadRanks(object, "_shown_ranks", &shown.shown_ranks));
-    RETURN_IF_ERROR(ReadRanks(object, "_seen_ranks", &shown.seen_ranks));
+    ImportedShown shown{.is_action = !IsOverridden()};
+    RETURN_IF_ERROR(
+        ReadRanks(event_[kShownRanks], "_shown_ranks", &shown.shown_ranks));
+    RETURN_IF_ERROR(
+        ReadRanks(event_[kSeenRanks], "_seen_ranks", &shown.seen_ranks));
     RETURN_IF_ERROR(SetShown(shown, tuple));
-    if (IsTrue(object, "_censored")) {
+    if (IsTrue(event_[kCensored])) {
       tuple->add_censored(log::v1::CENSOR_REASON_UNSPECIFIED);
     }
     return absl::OkStatus();
   }
 
-  static absl::Status ReadRanks(const JsonValue& object, const char* name,
+  static absl::Status ReadRanks(const JsonValue* value, const char* name,
                                 std::optional<uint32_t>* ranks) {
-    const JsonValue* value = FindMember(object, name);
     if (value == nullptr) return absl::OkStatus();
     ASSIGN_OR_RETURN(const int32_t number, Integer(*value, name));
     if (number < 0) {
@@ -575,6 +631,9 @@ class DsjsonImporter : public JsonImporter {
     return absl::OkStatus();
   }
 
+  // Members of the line: those that are read, and the names of others.
+  std::array<const JsonValue*, kNumKeys> event_ = {};
+  std::vector<absl::string_view> unused_;
   DsjsonFeatures features_;
   const FileSchema schema_;
   std::optional<DsjsonColumns> columns_;  // Set where there is a schema.

@@ -105,12 +105,13 @@ void ImportStatistics::Add(const log::v1::BanditTuple& tuple,
 
 void ImportStatistics::CompareWeights(const log::v1::Decision& decision,
                                       double eligible) {
-  weights_.Add(std::exp(-decision.log_propensity()));
+  const double inverse = std::exp(-decision.log_propensity());
+  weights_.Add(inverse);
   const double actions = eligible + (decision.can_abstain() ? 1 : 0);
   single_ += actions <= 1 ? 1 : 0;
   if (decision.action_kind() != log::v1::SELECT || actions == 0) return;
   ++selections_;
-  const double weight = std::exp(-decision.log_propensity()) / actions;
+  const double weight = inverse / actions;
   uniform_sum_ += weight;
   uniform_squares_ += weight * weight;
 }

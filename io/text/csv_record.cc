@@ -1,29 +1,12 @@
 #include "io/text/csv_record.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "rapidjson/encodings.h"
-#include "rapidjson/stream.h"
 
 namespace sortition {
 namespace {
-
-bool IsUtf8(const InputLine& line) {
-  if (std::none_of(line.data, line.data + line.size,
-                   [](char c) { return static_cast<signed char>(c) < 0; })) {
-    return true;
-  }
-  // A 0 follows the line.
-  rapidjson::StringStream stream(line.data);
-  unsigned ignored = 0;
-  while (stream.Tell() < line.size) {
-    if (!rapidjson::UTF8<>::Decode(stream, &ignored)) return false;
-  }
-  return true;
-}
 
 // Moves the text of a quoted field to its front. `*place` is behind the first
 // quote, and then behind the last one.
@@ -51,7 +34,7 @@ absl::Status SplitCsvRecord(const InputLine& line,
                             std::vector<absl::string_view>* fields,
                             char delimiter) {
   fields->clear();
-  if (!IsUtf8(line)) {
+  if (!line.IsUtf8()) {
     return absl::InvalidArgumentError("the line is not UTF-8");
   }
   size_t place = 0;

@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/posix_status.h"
+#include "rapidjson/encodings.h"
+#include "rapidjson/stream.h"
 
 namespace sortition {
 namespace {
@@ -19,6 +21,27 @@ namespace {
 constexpr size_t kReadBytes = size_t{1} << 17;
 
 }  // namespace
+
+bool InputLine::IsUtf8() const {
+  // Nearly all lines are ASCII, which is checked by words.
+  constexpr uint64_t kHighBits = 0x8080808080808080;
+  uint64_t bits = 0;
+  size_t place = 0;
+  for (; place + sizeof(uint64_t) <= size; place += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, data + place, sizeof word);
+    bits |= word;
+  }
+  for (; place < size; ++place) bits |= static_cast<uint64_t>(data[place]);
+  if ((bits & kHighBits) == 0) return true;
+  // A 0 follows the line.
+  rapidjson::StringStream stream(data);
+  unsigned ignored = 0;
+  while (stream.Tell() < size) {
+    if (!rapidjson::UTF8<>::Decode(stream, &ignored)) return false;
+  }
+  return true;
+}
 
 absl::StatusOr<std::unique_ptr<InputLines>> InputLines::Open(
     const std::string& path, bool quoted) {

@@ -19,6 +19,7 @@ struct InputLine {
   uint64_t lines = 1;   // More if there are line breaks within quotes.
 
   absl::string_view text() const { return {data, size}; }
+  bool IsUtf8() const;
 };
 
 // Leaves out a UTF-8 byte order mark at the beginning of the file. Not

@@ -29,11 +29,14 @@ JsonLine::JsonLine()
 
 absl::StatusOr<const JsonValue*> JsonLine::Parse(const InputLine& line) {
   // Without recursion: lines come from outside, and may be deeply nested.
-  constexpr unsigned kFlags =
-      rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag |
-      rapidjson::kParseValidateEncodingFlag | rapidjson::kParseIterativeFlag;
+  constexpr unsigned kFlags = rapidjson::kParseInsituFlag |
+                              rapidjson::kParseNumbersAsStringsFlag |
+                              rapidjson::kParseIterativeFlag;
   if (std::memchr(line.data, 0, line.size) != nullptr) {
     return absl::InvalidArgumentError("the line has a zero byte");
+  }
+  if (!line.IsUtf8()) {
+    return absl::InvalidArgumentError("the line is not UTF-8");
   }
   document_.SetNull();
   allocator_.Clear();
