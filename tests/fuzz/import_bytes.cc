@@ -43,9 +43,10 @@ const std::string& SpecPath() {
   return *path;
 }
 
-// Returns the tuples of a file with these bytes.
-std::vector<log::v1::BanditTuple> Import(const LogImportOptions& options,
-                                         const uint8_t* data, size_t size) {
+// Reads a file once and returns its tuples.
+std::vector<log::v1::BanditTuple> ImportOnce(
+    const LogImportOptions& options, const uint8_t* data, size_t size,
+    CrossReferences* cross_references) {
   const int fd = memfd_create("import", MFD_CLOEXEC);
   CHECK(fd >= 0);
   CHECK(write(fd, data, size) == static_cast<ssize_t>(size));
@@ -53,8 +54,7 @@ std::vector<log::v1::BanditTuple> Import(const LogImportOptions& options,
   InputLines lines(fd, "file",
                    options.format() == "csv" || options.format() == "obd");
   std::vector<log::v1::BanditTuple> tuples;
-  CrossReferences cross_references;
-  auto sink = ImportSink::Create(options, &cross_references,
+  auto sink = ImportSink::Create(options, cross_references,
                                  [&](const log::v1::LogRecord& record) {
                                    tuples.push_back(record.tuple());
                                    return absl::OkStatus();
@@ -68,6 +68,18 @@ std::vector<log::v1::BanditTuple> Import(const LogImportOptions& options,
   CHECK(sink->tuples() == tuples.size());
   CHECK(!ImportReportText(sink->report()).empty());
   CHECK(!ImportReportJson(sink->report()).empty());
+  return tuples;
+}
+
+// Returns the tuples of a file with these bytes.
+std::vector<log::v1::BanditTuple> Import(const LogImportOptions& options,
+                                         const uint8_t* data, size_t size) {
+  CrossReferences cross_references;
+  std::vector<log::v1::BanditTuple> tuples =
+      ImportOnce(options, data, size, &cross_references);
+  if (cross_references.BeginSecondPass()) {
+    tuples = ImportOnce(options, data, size, &cross_references);
+  }
   return tuples;
 }
 
@@ -119,6 +131,12 @@ void ImportBytes(const std::string& format, const uint8_t* data, size_t size) {
   if ((data[0] & 16) != 0) {
     options.set_rows("decision");
     options.set_num_actions(3);
+  }
+  if ((data[0] & 64) != 0) options.set_repeated_ids("last");
+  if ((data[0] & 128) != 0) {
+    options.set_repeated_ids("first");
+    options.set_time_unit("s");
+    options.set_delimiter(";");
   }
   if ((data[0] & 32) != 0 && format != "obd") {
     options.set_features(SpecPath());
