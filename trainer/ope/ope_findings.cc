@@ -63,6 +63,21 @@ void AddUnits(const OpeReportTask& task, std::vector<StoredFinding>* findings) {
                      "so that none of them decides alone; means are of what "
                      "counts.")));
   }
+  // Intervals and guardrails infer from the units of the log to other units.
+  constexpr double kUnequal = 10;
+  const UnitSizes& units = task.summary.units;
+  const double mean = static_cast<double>(units.num_decisions()) /
+                      static_cast<double>(units.num_units());
+  const auto largest = static_cast<double>(units.largest_unit());
+  if (task.summary.named > 0 && largest > kUnequal * mean) {
+    findings->push_back(Make(
+        "unequal_units", StoredFinding::CAUTION,
+        absl::StrCat("The largest unit has ", CountText(units.largest_unit()),
+                     " decisions, the mean unit ",
+                     absl::StrFormat("%.3g", mean),
+                     ". Large units that are too rare to be in this log are "
+                     "not in its intervals and guardrails, either.")));
+  }
 }
 
 // `contradictions` of `decisions` have other propensities than the store says.

@@ -63,6 +63,10 @@ double UnitSizes::LargestGroup(size_t num_groups, double largest_unit) const {
          *std::max_element(units.begin(), units.end());
 }
 
+uint64_t UnitSizes::largest_unit() const {
+  return *std::max_element(counts_.begin(), counts_.end());
+}
+
 uint64_t UnitSizes::num_units() const {
   constexpr double kSize = kBuckets;
   // Beyond this few buckets are empty.

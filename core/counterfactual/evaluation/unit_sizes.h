@@ -35,6 +35,8 @@ class UnitSizes {
   // exact, up to collisions, for few units.
   uint64_t num_units() const;
   uint64_t num_decisions() const { return num_decisions_; }
+  // Returns the number of decisions of the largest bucket.
+  uint64_t largest_unit() const;
 
   // Returns true if units have several decisions. That is the case if a bucket
   // has more decisions than in all but one of a million logs of units with one

@@ -270,6 +270,29 @@ TEST_F(OpeFixture, UnitsWidenIntervalsAndSameUnitsDoNot) {
   EXPECT_NEAR(width(others) / width(same), std::sqrt(20.0), 0.7);
 }
 
+// 19 units of 10 decisions and one of 110: 11 times the others, 7.3 times the
+// mean of 15. One of 310 is 31 times the others, and 12.4 times the mean of 25.
+TEST_F(OpeFixture, AUnitFarLargerThanTheMeanIsAFinding) {
+  SetPolicies({"uniform"});
+  for (const int largest : {110, 310}) {
+    std::filesystem::remove_all(dir_.Sub("tuples"));
+    auto tuples = AlternatingTuples(static_cast<size_t>(190 + largest),
+                                    [](int i) { return i % 3 == 0; });
+    for (size_t i = 0; i < tuples.size(); ++i) {
+      tuples[i].mutable_decision()->set_unit_id(
+          absl::StrCat("u", std::min<size_t>(i / 10, 19)));
+    }
+    WriteLog(tuples);
+    const OpeReport report = Judge();
+    const auto* finding = FindingOf(report, "unequal_units");
+    ASSERT_EQ(finding != nullptr, largest == 310);
+    if (finding == nullptr) continue;
+    EXPECT_THAT(finding->sentence(),
+                HasSubstr("The largest unit has 310 decisions, the mean unit "
+                          "25."));
+  }
+}
+
 // Arm and draw are functions of the id: each of 100 ids, with 20 decisions of
 // one reward, is one unit, also where units are not asked for.
 TEST_F(OpeFixture, RepeatedDecisionIdsAreUnits) {
