@@ -117,8 +117,10 @@ std::string ImportReportText(const ImportReport& report) {
             absl::StrCat("1 / propensity: ", SpreadText(figures.weights())));
   lines.Add("choices", absl::StrCat("eligible candidates of a decision: ",
                                     SpreadText(figures.candidates())));
-  lines.Add("features", absl::StrCat("with a value, for each candidate: ",
-                                     SpreadText(figures.features())));
+  lines.Add("features",
+            absl::StrCat(figures.distinct_features(),
+                         " different ones; with a value, for each candidate: ",
+                         SpreadText(figures.features())));
   for (const std::string& warning : Warnings(report)) {
     lines.Add("WARNING", warning);
   }
@@ -158,6 +160,7 @@ std::string ImportReportJson(const ImportReport& report) {
   Write("reward", figures.rewards(), &json);
   Write("weight", figures.weights(), &json);
   Write("candidates", figures.candidates(), &json);
+  json.Key("distinct_features").Count(figures.distinct_features());
   Write("features_with_value", figures.features(), &json);
   json.Key("warnings").BeginArray();
   for (const std::string& warning : Warnings(report)) json.String(warning);

@@ -17,6 +17,8 @@ namespace {
 
 using model::v1::ColumnSchema;
 
+// Propensities of few digits, such as 0.33, are wrong by this much.
+constexpr double kRounding = 0.01;
 // Fewer selections may have equal weights by chance.
 constexpr uint64_t kMinSelections = 1000;
 // Times before this year are nearly always times in another unit.
@@ -215,7 +217,7 @@ std::vector<std::string> ImportStatistics::Warnings() const {
       std::max(n, 1.0));
   // Without exploration the mean is known to be wrong: one warning is enough.
   if (selections_ >= kMinSelections && weights_.maximum > 1 &&
-      std::abs(mean - 1) > 5 * error + 1e-6) {
+      std::abs(mean - 1) > 5 * error + kRounding) {
     warnings.push_back(absl::StrCat(
         "the weights of the policy that chooses with equal probability have "
         "the mean ",

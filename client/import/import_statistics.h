@@ -47,6 +47,10 @@ class ImportStatistics {
   const Spread& candidates() const { return candidates_; }
   // Features of a candidate that are not 0, or columns that have a value.
   const Spread& features() const { return features_; }
+  // Different features, or columns, of the decisions that were compared.
+  uint64_t distinct_features() const {
+    return by_number_.size() + by_name_.size();
+  }
   uint64_t with_feedback() const { return with_feedback_; }
   uint64_t abstained() const { return abstained_; }
   uint64_t overridden() const { return overridden_; }
