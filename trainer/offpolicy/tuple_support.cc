@@ -53,6 +53,18 @@ std::vector<MissingMass> MissingMassOfTuples(const PolicyOfTuples& target,
       return {};
     }
     const PolicyQuery query = QueryOf(tuple, kind, &target_features);
+    if (kind == ActionKind::kSelect) {
+      const std::vector<double> of_two =
+          ProbabilitiesOfTwo({.num_candidates = tuple.num_candidates(),
+                              .can_abstain = logging.policy.can_abstain(),
+                              .action = tuple.action[0],
+                              .log_propensity = tuple.log_propensity});
+      if (!of_two.empty()) {
+        masses.push_back(MissingMassOf(
+            ProbabilitiesOf(target.policy, query, &workspace), of_two));
+        continue;
+      }
+    }
     const PolicyQuery logged_query = QueryOf(logged, kind, &logging_features);
     const double log_propensity =
         logging.policy.LogPropensity(logged_query, logged.action, &workspace);

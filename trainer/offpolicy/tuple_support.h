@@ -21,8 +21,8 @@ struct PolicyOfTuples {
 // empty vector if the missing mass is not known:
 //  - for subsets,
 //  - if both do not have the same tuples,
-//  - if `logging` contradicts the logged propensity of any tuple, so that it
-//    did not log them,
+//  - if `logging` contradicts the logged propensity of any tuple with more than
+//    two actions, so that it did not log them,
 //  - if something other than the action was shown in any tuple, because such
 //    tuples have weight 0 whatever the policy does.
 std::vector<MissingMass> MissingMassOfTuples(const PolicyOfTuples& target,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/data/action.h"
 
 namespace sortition {
 
@@ -20,6 +21,25 @@ MissingMass MissingMassOf(std::span<const double> target,
   }
   for (double& beyond : mass.beyond) beyond = std::min(beyond, 1.0);
   return mass;
+}
+
+std::vector<double> ProbabilitiesOfTwo(const LoggedSelection& selection) {
+  const size_t n = selection.num_candidates;
+  std::vector<double> probabilities(n + 1, 0);
+  const double logged = std::exp(selection.log_propensity);
+  const size_t chosen =
+      selection.action == kAbstain ? n : static_cast<size_t>(selection.action);
+  size_t num_actions = 0;
+  for (size_t i = 0; i <= n; ++i) {
+    const bool is_possible =
+        i == n ? selection.can_abstain
+               : selection.eligible.empty() || selection.eligible[i];
+    if (!is_possible) continue;
+    if (++num_actions > 2) return {};
+    probabilities[i] = i == chosen ? logged : std::max(0.0, 1 - logged);
+  }
+  if (num_actions != 2) return {};
+  return probabilities;
 }
 
 MissingMass MissingMassOfDraw(double log_weight) {

@@ -13,8 +13,11 @@
 // E[c_M], for rewards r in [0, 1].
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "core/counterfactual/evaluation/estimator.h"
 
@@ -33,6 +36,21 @@ struct MissingMass {
 // same order. Requires equal sizes.
 MissingMass MissingMassOf(std::span<const double> target,
                           std::span<const double> logging);
+
+// A logged selection. Abstaining counts as an action if `can_abstain`.
+struct LoggedSelection {
+  size_t num_candidates = 0;
+  std::span<const bool> eligible = {};  // By document; empty: all are.
+  bool can_abstain = false;
+  int32_t action = 0;  // Document index, or kAbstain.
+  double log_propensity = 0;
+};
+
+// Returns the probabilities of all actions under the logging policy, by
+// document and then of abstaining, where the logged one determines them: if
+// there are two actions, the other one has the rest. Returns an empty vector if
+// there are more.
+std::vector<double> ProbabilitiesOfTwo(const LoggedSelection& selection);
 
 // Returns an unbiased estimate from one action that was drawn from the policy
 // itself, independently of the log. Use it where there are too many actions to

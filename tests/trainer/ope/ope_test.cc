@@ -131,10 +131,16 @@ TEST_F(OpeFixture, RowsWithABiasHaveNoInterval) {
 // If all propensities of a log are uniform, the probabilities of other actions
 // are known. Not so if only some propensities agree with the uniform policy.
 TEST_F(OpeFixture, ALogThatAgreesByChanceSaysNothingOfOtherActions) {
-  const auto probabilities = Write("one.csv", ProbabilityRows(400, "1,0"));
+  std::string rows = "decision_id,p0,p1,p2\n";
+  for (int i = 0; i < 400; ++i) absl::StrAppend(&rows, "d", i, ",1,0,0\n");
+  const auto probabilities = Write("one.csv", rows);
   for (const bool is_uniform : {true, false}) {
-    std::vector<log::v1::BanditTuple> tuples =
-        AlternatingTuples(400, [](int i) { return i % 4 == 0 ? 1.0 : 0.0; });
+    std::vector<log::v1::BanditTuple> tuples;
+    for (int i = 0; i < 400; ++i) {
+      tuples.push_back(SelectionTuple(absl::StrCat("d", i),
+                                      {1.0 / 3, 1.0 / 3, 1.0 / 3}, i % 3,
+                                      i % 4 == 0 ? 1 : 0));
+    }
     if (!is_uniform) {
       tuples.back().mutable_decision()->set_log_propensity(std::log(0.25));
     }
@@ -148,6 +154,28 @@ TEST_F(OpeFixture, ALogThatAgreesByChanceSaysNothingOfOtherActions) {
     if (is_uniform) {
       EXPECT_EQ(one.missing_mass(), 0);
     }
+  }
+}
+
+// Of two actions the one that was not logged has the rest of the probability,
+// whatever policy logged: an A/B test of another system needs no model store.
+TEST_F(OpeFixture, TheOtherOfTwoActionsHasTheRest) {
+  const auto probabilities = Write("second.csv", ProbabilityRows(400, "0,1"));
+  for (const double first : {0.25, 1.0}) {
+    std::vector<log::v1::BanditTuple> tuples;
+    for (int i = 0; i < 400; ++i) {
+      const int action = first < 1 && i % 4 > 0 ? 1 : 0;
+      tuples.push_back(SelectionTuple(absl::StrCat("d", i), {first, 1 - first},
+                                      action, i % 5 == 0 ? 1 : 0));
+    }
+    const std::string directory = dir_.Sub(first < 1 ? "explored" : "certain");
+    WriteSegment(directory, 0, tuples);
+    options_.set_tuples(directory);
+    SetPolicies({"second=" + probabilities});
+    options_.set_reward_model("none");
+    const OpePolicy second = PolicyOf(Judge(), "second");
+    ASSERT_TRUE(second.has_missing_mass());
+    EXPECT_EQ(second.missing_mass(), first < 1 ? 0 : 1);
   }
 }
 

@@ -57,10 +57,21 @@ absl::StatusOr<double> SupportView::LogLogged(const LoggedDecision& decision,
 absl::Status SupportView::Take(const LoggedDecision& decision) {
   parts_.clear();
   is_refuted_ = false;
+  is_known_ = false;
   const log::v1::Decision& logged = *decision.decision;
   if (logged.has_interleaving() || logged.has_baseline() ||
       decision.action_kind == ActionKind::kSubset) {
     return absl::OkStatus();
+  }
+  if (decision.action_kind == ActionKind::kSelect) {
+    logged_ =
+        ProbabilitiesOfTwo({.num_candidates = decision.query.num_candidates(),
+                            .eligible = decision.query.eligible,
+                            .can_abstain = logged.can_abstain(),
+                            .action = decision.action[0],
+                            .log_propensity = decision.log_propensity});
+    is_known_ = !logged_.empty();
+    if (is_known_) return absl::OkStatus();
   }
   if (decision.arm_use == ArmUse::kBalanced) {
     for (const VersionShare& arm :
@@ -81,14 +92,14 @@ absl::Status SupportView::Take(const LoggedDecision& decision) {
       LogLogged(decision, decision.action_kind == ActionKind::kSelect));
   is_refuted_ = !(std::abs(log_probability - decision.log_propensity) <=
                   LoggingPolicies::kLogTolerance);
-  if (is_refuted_) parts_.clear();
+  is_known_ = !is_refuted_;
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<MissingMass>> SupportView::Of(
     const LoggedDecision& decision, const PolicyView& view,
     JudgedPolicy* policy) {
-  if (parts_.empty()) return std::nullopt;
+  if (!is_known_) return std::nullopt;
   if (decision.action_kind == ActionKind::kSelect) {
     if (view.first.empty()) return std::nullopt;
     target_ = view.first;

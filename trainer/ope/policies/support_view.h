@@ -33,7 +33,8 @@ class SupportView {
   // nullopt for subsets, for a policy that does not give probabilities of other
   // actions, and if the logging policy is not known because the store lacks it,
   // or because the caller's baseline or interleaving had a part in the
-  // decision. `view` is that of `policy`.
+  // decision. Selections between two actions need no store. `view` is that of
+  // `policy`.
   absl::StatusOr<std::optional<MissingMass>> Of(const LoggedDecision& decision,
                                                 const PolicyView& view,
                                                 JudgedPolicy* policy);
@@ -50,8 +51,9 @@ class SupportView {
   };
 
   LoggingPolicies& logging_;
-  std::vector<Part> parts_;     // Empty: the logging policy is not known.
-  std::vector<double> logged_;  // By document, then abstaining.
+  std::vector<Part> parts_;     // Empty: the store does not have the logger.
+  std::vector<double> logged_;  // By document, then abstaining; of selections.
+  bool is_known_ = false;       // The logging policy.
   std::vector<double> target_;  // By document, then abstaining.
   bool is_refuted_ = false;
   PolicyView view_;

@@ -16,6 +16,7 @@
 #include "core/counterfactual/evaluation/group_sums.h"
 #include "core/counterfactual/evaluation/slope.h"
 #include "core/counterfactual/evaluation/unit_sizes.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sortition/config/v1/ope.pb.h"
 #include "sortition/config/v1/option.pb.h"
@@ -285,6 +286,25 @@ TEST(MissingMassTest, IsWhatCutWeightsLeaveOut) {
     EXPECT_NEAR(kept + mass.beyond[i], 1, 1e-12) << i;
     EXPECT_NEAR(drawn, mass.beyond[i], 1e-12) << i;
   }
+}
+
+TEST(MissingMassTest, TwoActionsShareTheProbability) {
+  const double log_propensity = std::log(0.25);
+  const auto of = [&](LoggedSelection selection) {
+    selection.log_propensity = log_propensity;
+    return ProbabilitiesOfTwo(selection);
+  };
+  EXPECT_THAT(of({.num_candidates = 2, .action = 1}),
+              testing::ElementsAre(0.75, testing::DoubleEq(0.25), 0));
+  EXPECT_THAT(of({.num_candidates = 1, .can_abstain = true, .action = -1}),
+              testing::ElementsAre(0.75, testing::DoubleEq(0.25)));
+  const bool eligible[] = {true, false, true};
+  EXPECT_THAT(of({.num_candidates = 3, .eligible = eligible, .action = 0}),
+              testing::ElementsAre(testing::DoubleEq(0.25), 0, 0.75, 0));
+  EXPECT_THAT(of({.num_candidates = 2, .can_abstain = true, .action = 1}),
+              testing::IsEmpty());
+  EXPECT_THAT(of({.num_candidates = 3, .action = 1}), testing::IsEmpty());
+  EXPECT_THAT(of({.num_candidates = 1, .action = 0}), testing::IsEmpty());
 }
 
 // Weights of 0.3 that differ only by rounding errors have no variance by which
