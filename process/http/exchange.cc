@@ -55,11 +55,13 @@ std::string AnswerText(const mg_connection* connection,
   for (const auto& [name, value] : answer.headers) {
     absl::StrAppend(&text, name, ": ", value, "\r\n");
   }
-  for (const auto& [name, value] : kCommonHeaders) {
+  for (const auto& common : kCommonHeaders) {
     const bool is_given = std::any_of(
-        answer.headers.begin(), answer.headers.end(),
-        [&](const auto& h) { return absl::EqualsIgnoreCase(h.first, name); });
-    if (!is_given) absl::StrAppend(&text, name, ": ", value, "\r\n");
+        answer.headers.begin(), answer.headers.end(), [&](const auto& header) {
+          return absl::EqualsIgnoreCase(header.first, common.first);
+        });
+    if (is_given) continue;
+    absl::StrAppend(&text, common.first, ": ", common.second, "\r\n");
   }
   absl::StrAppend(&text, "\r\n", is_head ? "" : answer.body);
   return text;
