@@ -1,6 +1,10 @@
 #include "client/import/csv_cells.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/import/imported_tuple.h"
 #include "core/base/status_macros.h"
@@ -15,6 +19,33 @@ void CsvCells::Clear() {
 absl::Status CsvCells::TakeHeader(const CsvMapping& mapping) {
   for (const absl::string_view name : fields_) header_.emplace_back(name);
   ASSIGN_OR_RETURN(columns_, mapping.Resolve(fields_));
+  return AlignFeatures();
+}
+
+absl::Status CsvCells::AlignFeatures() {
+  std::vector<std::string> names;
+  for (const int column : columns_.features) {
+    names.push_back(header_[static_cast<size_t>(column)]);
+  }
+  if (!has_features_) {
+    features_ = std::move(names);
+    has_features_ = true;
+    return absl::OkStatus();
+  }
+  std::vector<int> aligned;
+  for (const std::string& name : features_) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) break;
+    aligned.push_back(
+        columns_.features[static_cast<size_t>(found - names.begin())]);
+  }
+  if (aligned.size() != features_.size() || names.size() != features_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the columns of features are ", Shown(absl::StrJoin(names, ", ")),
+        ", must be those of the first file: ",
+        Shown(absl::StrJoin(features_, ", "))));
+  }
+  columns_.features = std::move(aligned);
   return absl::OkStatus();
 }
 

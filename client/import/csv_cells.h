@@ -95,8 +95,13 @@ class CsvCells {
     return static_cast<double>(*number) == value;
   }
 
+  // Puts the columns of features into the order of the first file, by name.
+  absl::Status AlignFeatures();
+
   std::vector<std::string> header_;
   CsvColumns columns_;
+  std::vector<std::string> features_;  // Names in the first file.
+  bool has_features_ = false;
   std::vector<absl::string_view> fields_;
   std::vector<std::string> shared_;  // Of columns_.shared.
   JsonLine json_;

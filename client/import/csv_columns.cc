@@ -1,6 +1,7 @@
 #include "client/import/csv_columns.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -136,10 +137,11 @@ absl::StatusOr<CsvMapping> CsvMapping::Create(
          entry.first != kAttribute) ||
         std::any_of(std::begin(kFields), std::end(kFields),
                     [&](const Field& f) { return entry.first == f.name; });
-    if (!is_known || entry.second.empty()) {
+    if (!is_known || !absl::StrContains(part, '=')) {
       return UsageError(absl::StrCat(
           "--columns has \"", part,
-          "\", must be FIELD=COLUMN with a field that --help names"));
+          "\", must be FIELD=COLUMN with a field that --help names, or FIELD= "
+          "for a field that no column has"));
     }
     mapping.entries_.push_back(
         {std::string(entry.first), std::string(entry.second)});
@@ -186,24 +188,71 @@ absl::Status CsvMapping::FindAttributes(
 
 absl::Status CsvMapping::FindFeatures(
     const std::vector<absl::string_view>& header, CsvColumns* columns) const {
-  const bool is_mapped = IsMapped(kFeatures);
-  for (size_t i = 0; i < header.size(); ++i) {
-    const bool is_feature =
-        is_mapped ? std::any_of(entries_.begin(), entries_.end(),
-                                [&](const Entry& entry) {
-                                  return entry.field == kFeatures &&
-                                         Matches(entry.column, header[i]);
-                                })
-                  : IsExportedFeature(header[i]);
-    if (is_feature) columns->features.push_back(static_cast<int>(i));
-  }
+  RETURN_IF_ERROR(IsMapped(kFeatures) ? FindMappedFeatures(header, columns)
+                                      : FindExportedFeatures(header, columns));
   if (!columns->features.empty() && columns->sparse >= 0) {
     return absl::InvalidArgumentError(
         "there are columns of features and one of sparse features, must be "
-        "one of both");
+        "one of both; --columns=sparse= leaves that one out");
   }
   if (columns->features.empty() && columns->sparse < 0) {
     return Missing("a column of features", header);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CsvMapping::FindMappedFeatures(
+    const std::vector<absl::string_view>& header, CsvColumns* columns) const {
+  std::vector<bool> has_match(entries_.size(), false);
+  for (size_t i = 0; i < header.size(); ++i) {
+    bool is_feature = false;
+    for (size_t k = 0; k < entries_.size(); ++k) {
+      const Entry& entry = entries_[k];
+      if (entry.field != kFeatures || !Matches(entry.column, header[i])) {
+        continue;
+      }
+      // A pattern does not mean the columns that are something else.
+      if (entry.column != header[i] && columns->IsUsed(static_cast<int>(i))) {
+        continue;
+      }
+      has_match[k] = true;
+      is_feature = true;
+    }
+    if (is_feature) columns->features.push_back(static_cast<int>(i));
+  }
+  for (size_t k = 0; k < entries_.size(); ++k) {
+    if (entries_[k].field == kFeatures && !has_match[k]) {
+      return Missing(
+          absl::StrCat("column '", entries_[k].column,
+                       "' of --columns=features=", entries_[k].column),
+          header);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CsvMapping::FindExportedFeatures(
+    const std::vector<absl::string_view>& header, CsvColumns* columns) const {
+  // By number: programs that sort names put f10 before f2.
+  std::map<uint64_t, int> by_number;
+  for (size_t i = 0; i < header.size(); ++i) {
+    uint64_t number = 0;
+    if (!IsExportedFeature(header[i]) ||
+        !ParseNumber(header[i].substr(1), &number)) {
+      continue;
+    }
+    if (!by_number.emplace(number, static_cast<int>(i)).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("column '", Shown(header[i]),
+                       "' is there twice, must be there once"));
+    }
+  }
+  for (const auto& [number, place] : by_number) {
+    if (number != columns->features.size()) {
+      return Missing(absl::StrCat("column 'f", columns->features.size(), "'"),
+                     header);
+    }
+    columns->features.push_back(place);
   }
   return absl::OkStatus();
 }
@@ -248,10 +297,12 @@ absl::StatusOr<CsvColumns> CsvMapping::Resolve(
   columns.width = header.size();
   for (const Field& field : kFields) {
     const std::string column = ColumnOf(field.name, field.column);
-    const auto found = std::find(header.begin(), header.end(), column);
+    const auto found = column.empty()
+                           ? header.end()
+                           : std::find(header.begin(), header.end(), column);
     if (found != header.end()) {
       columns.*field.place = static_cast<int>(found - header.begin());
-    } else if (IsMapped(field.name)) {
+    } else if (IsMapped(field.name) && !column.empty()) {
       return Missing(absl::StrCat("column '", column, "'"), header);
     }
   }

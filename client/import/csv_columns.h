@@ -80,6 +80,10 @@ class CsvMapping {
                               CsvColumns* columns) const;
   absl::Status FindFeatures(const std::vector<absl::string_view>& header,
                             CsvColumns* columns) const;
+  absl::Status FindMappedFeatures(const std::vector<absl::string_view>& header,
+                                  CsvColumns* columns) const;
+  absl::Status FindExportedFeatures(
+      const std::vector<absl::string_view>& header, CsvColumns* columns) const;
   absl::Status FindNamed(const std::vector<absl::string_view>& header,
                          CsvColumns* columns) const;
 

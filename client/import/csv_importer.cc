@@ -11,6 +11,7 @@
 #include "client/import/csv_named_columns.h"
 #include "client/import/imported_tuple.h"
 #include "client/import/importer.h"
+#include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "core/data/action.h"
 #include "io/segments/decision_view.h"
@@ -38,16 +39,13 @@ class CsvImporter : public Importer {
   void BeginFile() override { cells_.Clear(); }
 
   void Line(const InputLine& line, const InputPlace& place) override {
+    line_hash_ = HashBytes(line.text());
     absl::Status status =
         SplitCsvRecord(line, cells_.mutable_fields(), delimiter_);
     if (cells_.header().empty()) {
       if (status.ok()) status = cells_.TakeHeader(mapping_);
       if (!status.ok()) return sink_->Fail(place, status);
-      for (const std::string& column : cells_.UnusedColumns()) {
-        sink_->report().ignored.Add(
-            absl::StrCat("columns '", Shown(column), "'"), place);
-      }
-      return;
+      return ReportUnusedColumns(place);
     }
     ++rows_;
     if (status.ok() && cells_.fields().size() != columns().width) {
@@ -68,6 +66,18 @@ class CsvImporter : public Importer {
 
  private:
   const CsvColumns& columns() const { return cells_.columns(); }
+
+  void ReportUnusedColumns(const InputPlace& place) {
+    constexpr size_t kMaxNamed = 10;
+    const std::vector<std::string> unused = cells_.UnusedColumns();
+    for (size_t i = 0; i < unused.size() && i < kMaxNamed; ++i) {
+      sink_->report().ignored.Add(
+          absl::StrCat("columns '", Shown(unused[i]), "'"), place);
+    }
+    if (unused.size() <= kMaxNamed) return;
+    sink_->report().ignored.Add("columns with other names", place,
+                                unused.size() - kMaxNamed);
+  }
 
   // It is not known which decision the line belonged to: the one that is open,
   // or the next one.
@@ -130,8 +140,12 @@ class CsvImporter : public Importer {
   absl::Status ReadShared() {
     log::v1::BanditTuple* tuple = record_.mutable_tuple();
     log::v1::Decision* decision = tuple->mutable_decision();
-    decision->set_decision_id(
-        id_.empty() && columns().id < 0 ? absl::StrCat("row-", rows_) : id_);
+    if (columns().id < 0) {
+      sink_->MakeUpId(absl::StrCat("row-", rows_), line_hash_,
+                      {file_, first_line_}, decision);
+    } else {
+      decision->set_decision_id(id_);
+    }
     RETURN_IF_ERROR(ReadOrigin(decision));
     RETURN_IF_ERROR(cells_.ReadAttributes(decision));
     RETURN_IF_ERROR(ReadKind(decision));
@@ -272,6 +286,12 @@ class CsvImporter : public Importer {
             "decision '", Shown(id_), "' has the rank ", chosen_[i].rank,
             ", must have the ranks 1 to ", chosen_.size(), ", each once"));
       }
+      if (!is_order && chosen_[i].rank != 1) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "decision '", Shown(id_), "' has a candidate with the rank ",
+            chosen_[i].rank,
+            " in its action, must be 1 or 0, unless --action=rank"));
+      }
       decision->add_action(static_cast<int32_t>(chosen_[i].index));
       if (is_order && chosen_[i].conditional) {
         decision->add_conditional_log_propensities(*chosen_[i].conditional);
@@ -285,6 +305,11 @@ class CsvImporter : public Importer {
     }
     if (chosen_.empty() && decision->can_abstain()) {
       decision->add_action(kAbstain);
+      if (columns().abstain < 0) {
+        sink_->report().assumed.Add(
+            "decisions without a chosen candidate, taken as \"no answer\"",
+            {file_, first_line_});
+      }
     }
     if (!is_order) tuple->clear_rank_rewards();
     std::sort(tuple->mutable_rank_rewards()->begin(),
@@ -368,6 +393,7 @@ class CsvImporter : public Importer {
   ImportSink* const sink_;
   CsvCells cells_;
   uint64_t rows_ = 0;
+  Hash128 line_hash_;
   // The decision that is being read.
   bool is_open_ = false;
   uint64_t first_line_ = 0;

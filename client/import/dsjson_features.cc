@@ -29,16 +29,17 @@ absl::string_view NameOf(const JsonValue::Member& member) {
 }
 
 // Returns the only namespace of a candidate; null where it has another number.
-const JsonValue* OnlyNamespace(const JsonValue& candidate) {
-  const JsonValue* found = nullptr;
+const JsonValue::Member* OnlyNamespace(const JsonValue& candidate) {
+  const JsonValue::Member* found = nullptr;
   if (!candidate.IsObject()) return nullptr;
   for (const auto& member : candidate.GetObject()) {
     if (!IsFeature(NameOf(member))) continue;
     if (found != nullptr) return nullptr;
-    found = &member.value;
+    found = &member;
   }
-  return found != nullptr && (found->IsArray() || found->IsObject()) ? found
-                                                                     : nullptr;
+  return found != nullptr && (found->value.IsArray() || found->value.IsObject())
+             ? found
+             : nullptr;
 }
 
 absl::Status NeedsHash(absl::string_view what) {
@@ -95,11 +96,18 @@ absl::Status DsjsonFeatures::ReadNumbered(const JsonValue& multi,
                                           log::v1::Decision* decision) {
   decision->set_num_features(num_features.value_or(0));
   for (uint32_t i = 0; i < num_candidates; ++i) {
-    const JsonValue* const names = OnlyNamespace(multi[i]);
-    if (names == nullptr) {
+    const JsonValue::Member* const space = OnlyNamespace(multi[i]);
+    if (space == nullptr) {
       return NeedsHash(absl::StrCat(
           "candidate ", i, " is not one namespace of numbered features"));
     }
+    if (namespace_.empty()) namespace_ = std::string(NameOf(*space));
+    if (namespace_ != NameOf(*space)) {
+      return NeedsHash(absl::StrCat("features are in the namespaces '",
+                                    Shown(namespace_), "' and '",
+                                    Shown(NameOf(*space)), "'"));
+    }
+    const JsonValue* const names = &space->value;
     if (names->IsObject() != decision->has_sparse() && i > 0) {
       return NeedsHash("one candidate has an array, another one names");
     }
@@ -218,7 +226,9 @@ absl::Status DsjsonFeatures::AddScalar(absl::string_view space,
   if (value.IsBool()) {
     if (value.GetBool()) Add(space, name, 1);
   } else if (IsText(value)) {
-    Add(space, absl::StrCat(name, "=", TextOf(value)), 1);  // A category.
+    // A category. No name has a zero byte, so that {"a=b": 1} is another one.
+    Add(space, absl::StrCat(name, absl::string_view("\0", 1), TextOf(value)),
+        1);
   } else if (ParseNumber(TextOf(value), &number)) {
     Add(space, name, number);
   } else {

@@ -32,9 +32,9 @@ uint32_t HashedColumn(absl::string_view space, absl::string_view name,
 
 // Fills features and number of candidates from the first `num_candidates`
 // elements of c._multi. With `hash_bits`, every namespace, those that the
-// candidates share too, falls into 2^hash_bits columns; without, a candidate
-// has one namespace whose names are columns, and there are `num_features` of
-// them, if that is given.
+// candidates share too, falls into 2^hash_bits columns; without, all candidates
+// of the input have the same single namespace, whose names are columns, and
+// there are `num_features` of them, if that is given.
 //
 // Namespaces are those of Vowpal Wabbit: the key of an object or an array is
 // the namespace of what is directly in it, at any depth. Objects in an array
@@ -70,6 +70,7 @@ class DsjsonFeatures {
 
   const uint32_t hash_bits_;
   SparseRow row_;
+  std::string namespace_;  // Of numbered features; empty: none was read.
 };
 
 }  // namespace sortition

@@ -72,9 +72,11 @@ enum Key {
   kEnqueuedTime,
   kRewardValue,
   kActionTaken,
+  kIndex,
   kState,
   kDropped,
   kSkipLearn,
+  kDeferred,
   kActionShown,
   kShownRanks,
   kSeenRanks,
@@ -108,9 +110,11 @@ const absl::flat_hash_map<absl::string_view, Key>& Keys() {
           {"EnqueuedTimeUtc", kEnqueuedTime},
           {"RewardValue", kRewardValue},
           {"ActionTaken", kActionTaken},
+          {"Index", kIndex},
           {"VWState", kState},
           {"pdrop", kDropped},
           {"_skipLearn", kSkipLearn},
+          {"_deferred", kDeferred},
           {"_action_shown", kActionShown},
           {"_shown_ranks", kShownRanks},
           {"_seen_ranks", kSeenRanks},
@@ -182,6 +186,9 @@ class DsjsonImporter : public JsonImporter {
         outcomes == nullptr
             ? ReadFeedback(event_[kSelectionOutcomes], "o", std::nullopt, tuple)
             : ReadFeedback(event_[kOrderOutcomes], "_o", std::nullopt, tuple));
+    if (outcomes != nullptr && event_[kSelectionOutcomes] != nullptr) {
+      ReportUnusedKey("o");
+    }
     JoinReward(tuple);
     for (const absl::string_view key : unused_) ReportUnusedKey(key);
     RETURN_IF_ERROR(ReadRest(tuple));
@@ -192,37 +199,59 @@ class DsjsonImporter : public JsonImporter {
   // another line. Returns false if the line is neither.
   absl::StatusOr<bool> ReadReference() {
     const JsonValue* id = event_[kEventId];
-    const JsonValue* reward = event_[kRewardValue];
-    const JsonValue* activation = event_[kActionTaken];
-    if (reward == nullptr && activation == nullptr) return false;
+    if (event_[kRewardValue] == nullptr && event_[kActionTaken] == nullptr) {
+      return false;
+    }
     if (id == nullptr) return Missing("EventId");
     ASSIGN_OR_RETURN(const absl::string_view text, IdText(*id, "EventId"));
     const Hash128 hash = HashBytes(text);
-    CrossReferences& references = sink().cross_references();
-    if (reward != nullptr && IsNumber(*reward)) {
-      ASSIGN_OR_RETURN(const double value,
-                       FiniteNumber(*reward, "RewardValue"));
-      log::v1::Decision time;
-      for (const auto& [stamp, key] :
-           {std::pair{event_[kTimestamp], "Timestamp"},
-            std::pair{event_[kEnqueuedTime], "EnqueuedTimeUtc"}}) {
-        if (stamp == nullptr || time.time_us() != 0) continue;
-        ASSIGN_OR_RETURN(const absl::string_view when, Text(*stamp, key));
-        RETURN_IF_ERROR(sink().SetTime(when, key, place(), &time));
-      }
-      if (!references.AddReward(hash, {value, time.time_us()})) {
-        report().left_out.Add("rewards whose decision is not in the input",
-                              place());
-      }
-    } else if (reward != nullptr) {
-      report().left_out.Add("rewards that are no number", place());
-    } else if (!IsTrue(event_[kActionTaken])) {
+    for (const absl::string_view key : unused_) ReportUnusedKey(key);
+    if (event_[kActionTaken] != nullptr) NoteActivation(hash);
+    if (event_[kRewardValue] != nullptr) RETURN_IF_ERROR(NoteReward(hash));
+    return true;
+  }
+
+  void NoteActivation(const Hash128& id) {
+    if (!IsTrue(event_[kActionTaken])) {
       report().left_out.Add("lines that state that nothing was activated",
                             place());
-    } else if (!references.AddActivation(hash)) {
+    } else if (!sink().cross_references().AddActivation(id)) {
       report().left_out.Add("activations that no decision waits for", place());
     }
-    return true;
+  }
+
+  absl::Status NoteReward(const Hash128& id) {
+    if (event_[kIndex] != nullptr) {
+      report().left_out.Add("rewards of single slots in lines of their own",
+                            place());
+      return absl::OkStatus();
+    }
+    if (!IsNumber(*event_[kRewardValue])) {
+      report().left_out.Add("rewards that are no number", place());
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const double value,
+                     FiniteNumber(*event_[kRewardValue], "RewardValue"));
+    log::v1::Decision time;
+    for (const auto& [stamp, key] :
+         {std::pair{event_[kTimestamp], "Timestamp"},
+          std::pair{event_[kEnqueuedTime], "EnqueuedTimeUtc"}}) {
+      if (stamp == nullptr || time.time_us() != 0) continue;
+      RETURN_IF_ERROR(ReadTime(*stamp, key, &time));
+    }
+    if (!sink().cross_references().AddReward(id, {value, time.time_us()})) {
+      report().left_out.Add("rewards of no decision that was taken", place());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadTime(const JsonValue& stamp, absl::string_view name,
+                        log::v1::Decision* decision) {
+    if (!IsText(stamp) && !IsNumber(stamp)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, " is ", Describe(stamp), ", must be a number or a date"));
+    }
+    return sink().SetTime(TextOf(stamp), name, place(), decision);
   }
 
   // Vowpal Wabbit has further kinds of events, which look alike.
@@ -256,11 +285,16 @@ class DsjsonImporter : public JsonImporter {
   // Returns false, and accounts for the decision, if its action was prepared
   // but never activated.
   bool IsActive(const log::v1::Decision& decision) {
-    if (!IsTrue(event_[kSkipLearn]) || IsOverridden()) return true;
-    const JsonValue* outcomes = event_[kSelectionOutcomes];
-    if (outcomes != nullptr && outcomes->IsArray()) {
-      for (const JsonValue& outcome : outcomes->GetArray()) {
-        if (IsTrue(FindMember(outcome, "ActionTaken"))) return true;
+    const bool is_deferred =
+        IsTrue(event_[kSkipLearn]) || IsTrue(event_[kDeferred]);
+    if (!is_deferred || IsOverridden()) return true;
+    if (HasActivation(event_[kSelectionOutcomes]) ||
+        HasActivation(event_[kOrderOutcomes])) {
+      return true;
+    }
+    if (event_[kOutcomes] != nullptr && event_[kOutcomes]->IsArray()) {
+      for (const JsonValue& slot : event_[kOutcomes]->GetArray()) {
+        if (HasActivation(FindMember(slot, "_o"))) return true;
       }
     }
     const Hash128 hash = HashBytes(decision.decision_id());
@@ -268,6 +302,17 @@ class DsjsonImporter : public JsonImporter {
     sink().cross_references().AddInactive(hash);
     report().left_out.Add("decisions that were never activated (_skipLearn)",
                           place());
+    return false;
+  }
+
+  // Returns true if one of the outcomes states that the action was used.
+  static bool HasActivation(const JsonValue* outcomes) {
+    if (outcomes == nullptr || !outcomes->IsArray()) return false;
+    for (const JsonValue& outcome : outcomes->GetArray()) {
+      if (IsTrue(FindMember(outcome, "ActionTaken"))) return true;
+      const JsonValue* deferred = FindMember(outcome, "DeferredAction");
+      if (deferred != nullptr && deferred->IsFalse()) return true;
+    }
     return false;
   }
 
@@ -282,8 +327,7 @@ class DsjsonImporter : public JsonImporter {
       RETURN_IF_ERROR(ReadAttributes(*attributes, "_attributes", decision));
     }
     if (const JsonValue* time = event_[kTimestamp]) {
-      ASSIGN_OR_RETURN(const absl::string_view stamp, Text(*time, "Timestamp"));
-      RETURN_IF_ERROR(sink().SetTime(stamp, "Timestamp", place(), decision));
+      RETURN_IF_ERROR(ReadTime(*time, "Timestamp", decision));
     }
     const JsonValue* state = event_[kState];
     const JsonValue* model =
@@ -400,15 +444,20 @@ class DsjsonImporter : public JsonImporter {
     log::v1::Decision* decision = tuple->mutable_decision();
     const JsonValue* actions = FindMember(slot, "_a");
     const JsonValue* probabilities = FindMember(slot, "_p");
-    for (const JsonValue* array : {actions, probabilities}) {
-      if (array == nullptr || !array->IsArray() || array->Empty()) {
-        return absl::InvalidArgumentError(
-            "a slot of _outcomes needs _a and _p, which begin with what was "
-            "chosen");
-      }
+    // A slot whose policy has one action may have it without a list.
+    const auto first = [](const JsonValue* value) -> const JsonValue* {
+      if (value == nullptr || !value->IsArray()) return value;
+      return value->Empty() ? nullptr : value->Begin();
+    };
+    const JsonValue* chosen = first(actions);
+    const JsonValue* probability = first(probabilities);
+    if (chosen == nullptr || probability == nullptr) {
+      return absl::InvalidArgumentError(
+          "a slot of _outcomes needs _a and _p, which begin with what was "
+          "chosen");
     }
-    ASSIGN_OR_RETURN(const int32_t action, Integer((*actions)[0], "_a"));
-    ASSIGN_OR_RETURN(const double p, FiniteNumber((*probabilities)[0], "_p"));
+    ASSIGN_OR_RETURN(const int32_t action, Integer(*chosen, "_a"));
+    ASSIGN_OR_RETURN(const double p, FiniteNumber(*probability, "_p"));
     if (!(p > 0 && p <= 1)) {
       return absl::InvalidArgumentError(
           absl::StrCat("_p is ", p, ", must be in (0, 1]"));
@@ -418,7 +467,8 @@ class DsjsonImporter : public JsonImporter {
     ASSIGN_OR_RETURN(
         const double slot_cost,
         RequiredNumber(FindMember(slot, "_label_cost"), "_label_cost"));
-    CheckProbabilities(actions, probabilities, p, actions->Size());
+    CheckProbabilities(actions, probabilities, p,
+                       actions->IsArray() ? actions->Size() : 1);
     RETURN_IF_ERROR(ReadFeedback(
         FindMember(slot, "_o"), "_o",
         static_cast<uint32_t>(decision->action_size()) - 1, tuple));
@@ -470,7 +520,9 @@ class DsjsonImporter : public JsonImporter {
   static absl::StatusOr<std::vector<bool>> ReadIncluded(
       const JsonValue& slot, uint32_t k, uint32_t num_candidates) {
     const JsonValue* list = FindMember(slot, "_inc");
-    if (list == nullptr) return std::vector<bool>(num_candidates, true);
+    if (list == nullptr || (list->IsArray() && list->Empty())) {
+      return std::vector<bool>(num_candidates, true);
+    }
     const std::string name = absl::StrCat("c._slots[", k, "]._inc");
     if (!list->IsArray()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -529,7 +581,7 @@ class DsjsonImporter : public JsonImporter {
     }
     for (const JsonValue& outcome : outcomes->GetArray()) {
       const JsonValue* value = FindMember(outcome, "v");
-      if (value == nullptr) continue;
+      if (value == nullptr || value->IsNull()) continue;
       tuple->set_has_feedback(true);
       const std::optional<std::string> id =
           FeedbackId(outcome, tuple->decision());
@@ -563,7 +615,7 @@ class DsjsonImporter : public JsonImporter {
 
   // Gives a decision without feedback the reward that another line states.
   void JoinReward(log::v1::BanditTuple* tuple) {
-    if (!sink().cross_references().is_second_pass()) return;
+    if (!sink().cross_references().is_applied()) return;
     const std::optional<CrossReferences::Reward> reward =
         sink().cross_references().RewardOf(
             HashBytes(tuple->decision().decision_id()));
@@ -590,6 +642,7 @@ class DsjsonImporter : public JsonImporter {
     event_.fill(nullptr);
     unused_.clear();
     for (const auto& member : object.GetObject()) {
+      if (member.value.IsNull()) continue;  // Some writers state absence so.
       const auto key = Keys().find(TextOf(member.name));
       if (key == Keys().end()) {
         unused_.push_back(TextOf(member.name));

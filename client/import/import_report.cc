@@ -115,8 +115,10 @@ std::string ImportReportText(const ImportReport& report) {
                                 std::max(n, 1.0)));
   lines.Add("weights",
             absl::StrCat("1 / propensity: ", SpreadText(figures.weights())));
-  lines.Add("choices", absl::StrCat("eligible candidates of a decision: ",
-                                    SpreadText(figures.candidates())));
+  lines.Add("choices",
+            absl::StrCat("eligible candidates of a decision: ",
+                         SpreadText(figures.candidates()), "; ",
+                         figures.abstained(), " decisions abstained"));
   lines.Add("features",
             absl::StrCat(figures.distinct_features(),
                          " different ones; with a value, for each candidate: ",

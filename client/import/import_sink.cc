@@ -63,11 +63,14 @@ void ImportSink::Add(const log::v1::LogRecord& record,
 }
 
 bool ImportSink::IsTaken(const std::string& id, const InputPlace& place) {
+  // Decisions of a file begin in different lines, in every pass.
+  constexpr int kLineBits = 40;
+  const uint64_t number = (report_.files.size() << kLineBits) + place.line;
   const Hash128 hash = HashBytes(id);
   ++decisions_;
   const std::optional<uint64_t> last = cross_references_->LastOf(hash);
   const bool is_new =
-      last ? *last == decisions_ : cross_references_->AddDecision(hash);
+      last ? *last == number : cross_references_->AddDecision(hash);
   if (is_new) return true;
   if (repeated_ == Repeated::kError) {
     --decisions_;  // Bad() counts it.
@@ -78,8 +81,8 @@ bool ImportSink::IsTaken(const std::string& id, const InputPlace& place) {
             "takes one of the decisions")));
     return false;
   }
-  if (repeated_ == Repeated::kLast) {
-    cross_references_->AddRepetition(hash, decisions_);
+  if (repeated_ == Repeated::kLast && !last) {
+    cross_references_->AddRepetition(hash, number);
   }
   report_.left_out.Add(kRepeatedId, place);
   return false;
@@ -106,6 +109,16 @@ absl::Status ImportSink::SetTime(absl::string_view text, absl::string_view name,
         place);
   }
   return absl::OkStatus();
+}
+
+void ImportSink::MakeUpId(absl::string_view prefix, const Hash128& text_hash,
+                          const InputPlace& place,
+                          log::v1::Decision* decision) {
+  decision->set_decision_id(absl::StrCat(
+      prefix, "-",
+      absl::Hex(static_cast<uint32_t>(text_hash.low), absl::kZeroPad8)));
+  report_.assumed.Add(
+      "decisions without an id, named after their line and text", place);
 }
 
 absl::Status ImportSink::Finish() const {

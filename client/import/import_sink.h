@@ -41,6 +41,11 @@ class ImportSink {
   absl::Status SetTime(absl::string_view text, absl::string_view name,
                        const InputPlace& place, log::v1::Decision* decision);
 
+  // Gives a decision without an id one of `prefix` and of the text that it was
+  // read from, so that decisions of different files keep different ids.
+  void MakeUpId(absl::string_view prefix, const Hash128& text_hash,
+                const InputPlace& place, log::v1::Decision* decision);
+
   // The first fatal error.
   const absl::Status& status() const { return status_; }
   // Call at the end: also an error if too many decisions were bad, or all.

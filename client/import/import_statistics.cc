@@ -21,8 +21,9 @@ using model::v1::ColumnSchema;
 constexpr double kRounding = 0.01;
 // Fewer selections may have equal weights by chance.
 constexpr uint64_t kMinSelections = 1000;
-// Times before this year are nearly always times in another unit.
+// Times of other years are nearly always times in another unit.
 constexpr int kEarliestYear = 1990;
+constexpr int kLatestYear = 2100;
 
 uint64_t HashOf(absl::string_view text) { return HashBytes(text).low; }
 
@@ -59,10 +60,11 @@ std::string Percent(uint64_t part, uint64_t whole) {
 
 }  // namespace
 
-void Spread::Add(double value) {
+void Spread::Add(double value, double counts) {
   minimum = count == 0 ? value : std::min(minimum, value);
   maximum = count == 0 ? value : std::max(maximum, value);
-  sum += value;
+  sum += counts * value;
+  sum_of_counts += counts;
   ++count;
 }
 
@@ -75,10 +77,12 @@ void ImportStatistics::Add(const log::v1::BanditTuple& tuple,
                            const UndeclaredColumns* columns) {
   const log::v1::Decision& decision = tuple.decision();
   const bool is_first = rewards_.count == 0;
-  rewards_.Add(tuple.reward());
+  const double counts =
+      tuple.keep_probability() > 0 ? 1 / tuple.keep_probability() : 1;
+  rewards_.Add(tuple.reward(), counts);
   const auto eligible = static_cast<double>(NumEligible(decision));
   candidates_.Add(eligible);
-  CompareWeights(decision, eligible);
+  CompareWeights(decision, eligible, counts);
   with_feedback_ += tuple.has_feedback() ? 1 : 0;
   may_abstain_ += decision.can_abstain() ? 1 : 0;
   abstained_ +=
@@ -106,16 +110,19 @@ void ImportStatistics::Add(const log::v1::BanditTuple& tuple,
 }
 
 void ImportStatistics::CompareWeights(const log::v1::Decision& decision,
-                                      double eligible) {
+                                      double eligible, double counts) {
   const double inverse = std::exp(-decision.log_propensity());
-  weights_.Add(inverse);
+  weights_.Add(inverse, counts);
   const double actions = eligible + (decision.can_abstain() ? 1 : 0);
   single_ += actions <= 1 ? 1 : 0;
   if (decision.action_kind() != log::v1::SELECT || actions == 0) return;
   ++selections_;
   const double weight = inverse / actions;
-  uniform_sum_ += weight;
-  uniform_squares_ += weight * weight;
+  uniform_counts_ += counts;
+  uniform_sum_ += counts * weight;
+  uniform_squares_[0] += counts * counts;
+  uniform_squares_[1] += counts * counts * weight;
+  uniform_squares_[2] += counts * counts * weight * weight;
 }
 
 void ImportStatistics::Compare(const log::v1::Decision& decision) {
@@ -210,23 +217,29 @@ std::vector<std::string> ImportStatistics::Warnings() const {
         "all propensities are 1: the log did not explore, so other policies "
         "cannot be evaluated with it");
   }
-  const auto n = static_cast<double>(selections_);
-  const double mean = uniform_sum_ / std::max(n, 1.0);
-  const double error = std::sqrt(
-      std::max(0.0, uniform_squares_ / std::max(n, 1.0) - mean * mean) /
-      std::max(n, 1.0));
-  // Without exploration the mean is known to be wrong: one warning is enough.
+  const bool is_abstention_doubtful =
+      may_abstain_ == tuples() && abstained_ == 0;
+  const double mean = uniform_sum_ / std::max(uniform_counts_, 1.0);
+  // Standard error of a ratio of two sums.
+  const double error =
+      std::sqrt(std::max(0.0, uniform_squares_[2] -
+                                  2 * mean * uniform_squares_[1] +
+                                  mean * mean * uniform_squares_[0])) /
+      std::max(uniform_counts_, 1.0);
+  // One warning is enough for logs without exploration, and for those in which
+  // abstaining may not have been an action.
   if (selections_ >= kMinSelections && weights_.maximum > 1 &&
-      std::abs(mean - 1) > 5 * error + kRounding) {
+      !is_abstention_doubtful && std::abs(mean - 1) > 5 * error + kRounding) {
     warnings.push_back(absl::StrCat(
         "the weights of the policy that chooses with equal probability have "
         "the mean ",
         std::round(1e4 * mean) / 1e4, ", which is ",
-        mean < 1 ? "below" : "above",
-        " 1 by more than five standard errors: propensities are wrong, or some "
-        "actions are never chosen"));
+        mean < 1 ? "below 1 by more than five standard errors: propensities "
+                   "are too large, or some actions are never chosen"
+                 : "above 1 by more than five standard errors: propensities "
+                   "are too small for how often their actions were chosen"));
   }
-  if (may_abstain_ == tuples() && abstained_ == 0) {
+  if (is_abstention_doubtful) {
     warnings.push_back(
         "no decision abstained, although \"no answer\" counts as an action of "
         "each; if it was not one, give --cannot_abstain");
@@ -236,10 +249,13 @@ std::vector<std::string> ImportStatistics::Warnings() const {
   }
   const absl::CivilYear year = absl::ToCivilYear(
       absl::FromUnixMicros(first_time_us_), absl::UTCTimeZone());
-  if (first_time_us_ != 0 && year.year() < kEarliestYear) {
-    warnings.push_back(
-        absl::StrCat("the first decision is from the year ", year.year(),
-                     "; if times are numbers, --time_unit states their unit"));
+  const absl::CivilYear last = absl::ToCivilYear(
+      absl::FromUnixMicros(last_time_us_), absl::UTCTimeZone());
+  if (first_time_us_ != 0 &&
+      (year.year() < kEarliestYear || last.year() > kLatestYear)) {
+    warnings.push_back(absl::StrCat(
+        "the decisions are from the years ", year.year(), " to ", last.year(),
+        "; if times are numbers, --time_unit states their unit"));
   }
   return warnings;
 }

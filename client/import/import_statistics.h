@@ -18,11 +18,11 @@ struct Spread {
   double minimum = 0;
   double maximum = 0;
   double sum = 0;
+  double sum_of_counts = 0;
 
-  void Add(double value);
-  double mean() const {
-    return count == 0 ? 0 : sum / static_cast<double>(count);
-  }
+  // `counts` is how many values of the population this one stands for.
+  void Add(double value, double counts = 1);
+  double mean() const { return count == 0 ? 0 : sum / sum_of_counts; }
 };
 
 // Not thread-safe.
@@ -75,17 +75,20 @@ class ImportStatistics {
   };
   void Compare(const log::v1::Decision& decision);
   void CompareColumns(const UndeclaredColumns& columns);
-  void CompareWeights(const log::v1::Decision& decision, double eligible);
+  // A decision of a sampled log stands for `counts` decisions.
+  void CompareWeights(const log::v1::Decision& decision, double eligible,
+                      double counts);
   std::string ConstantFeatures() const;
 
   Spread rewards_;
   Spread weights_;
   Spread candidates_;
   Spread features_;
-  // Sum, and sum of squares, of the weights 1 / (actions · propensity) of
-  // selections.
+  // Of the weights w = 1 / (actions · propensity) of selections that stand for
+  // c decisions each: Σ c, Σ c w, Σ c², Σ c² w and Σ c² w².
+  double uniform_counts_ = 0;
   double uniform_sum_ = 0;
-  double uniform_squares_ = 0;
+  double uniform_squares_[3] = {};
   uint64_t selections_ = 0;
   uint64_t with_feedback_ = 0;
   uint64_t may_abstain_ = 0;

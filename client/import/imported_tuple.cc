@@ -81,6 +81,11 @@ absl::Status SetPropensity(std::optional<double> propensity,
                            log::v1::Decision* decision) {
   // Of a propensity that was rounded to 0 or 1 the logarithm says more.
   constexpr double kAgree = 1e-6;
+  // Sums of float probabilities are up to this much above 1.
+  constexpr double kAboveOne = 1e-6;
+  if (propensity && *propensity > 1 && *propensity <= 1 + kAboveOne) {
+    propensity = 1;
+  }
   if (propensity && !(*propensity >= 0 && *propensity <= 1)) {
     return Bad("propensity", *propensity, "in (0, 1]");
   }

@@ -1,5 +1,6 @@
 #include "client/import/json_importer.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/import/imported_tuple.h"
@@ -10,9 +11,11 @@ namespace sortition {
 
 void JsonImporter::Line(const InputLine& line, const InputPlace& place) {
   place_ = place;
+  line_hash_ = HashBytes(line.text());
   if (IsMarker(line.text())) return;
   // A file that is one JSON array is a common form of the same records.
-  if (place.line == 1 && absl::StartsWith(line.text(), "[")) {
+  const absl::string_view text = absl::StripLeadingAsciiWhitespace(line.text());
+  if (absl::StartsWith(text, "[{") || text == "[") {
     return sink_->Fail(
         place, absl::InvalidArgumentError(
                    "the file is a JSON array, must have one JSON object on "
@@ -32,9 +35,8 @@ void JsonImporter::Line(const InputLine& line, const InputPlace& place) {
 absl::Status JsonImporter::ReadId(const JsonValue* id, absl::string_view name,
                                   log::v1::Decision* decision) {
   if (id == nullptr) {
-    decision->set_decision_id(absl::StrCat(place_.file, ":", place_.line));
-    report().assumed.Add("decisions without an id, named after file and line",
-                         place_);
+    sink_->MakeUpId(absl::StrCat(place_.file, ":", place_.line), line_hash_,
+                    place_, decision);
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const absl::string_view text, IdText(*id, name));

@@ -2,6 +2,7 @@
 // Reads a tuple from each line of JSON.
 #include "absl/status/status.h"
 #include "client/import/importer.h"
+#include "core/base/hash.h"
 #include "io/text/json_line.h"
 #include "sortition/config/v1/log_files.pb.h"
 #include "sortition/log/v1/log.pb.h"
@@ -39,6 +40,7 @@ class JsonImporter : public Importer {
   const config::v1::LogImportOptions& options_;
   ImportSink* const sink_;
   InputPlace place_;
+  Hash128 line_hash_;  // Of the text of the line.
   JsonLine json_;
   log::v1::LogRecord record_;
 };

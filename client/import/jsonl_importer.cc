@@ -19,6 +19,12 @@
 namespace sortition {
 namespace {
 
+// Returns the member; null where there is none, or its value is null.
+const JsonValue* FindValue(const JsonValue& object, const char* name) {
+  const JsonValue* value = FindMember(object, name);
+  return value == nullptr || value->IsNull() ? nullptr : value;
+}
+
 class JsonlImporter : public JsonImporter {
  public:
   JsonlImporter(const config::v1::LogImportOptions& options, FileSchema schema,
@@ -40,7 +46,10 @@ class JsonlImporter : public JsonImporter {
     RETURN_IF_ERROR(ReadMessage(object, tuple));
     if (FindMember(*decision, "log_propensity") == nullptr &&
         FindMember(*decision, "logPropensity") == nullptr) {
-      return absl::InvalidArgumentError("'decision.log_propensity' is missing");
+      return absl::InvalidArgumentError(
+          "'decision.log_propensity' is missing; protobuf's printers leave out "
+          "0, which stands for probability 1, unless they are told to print "
+          "fields without presence");
     }
     return true;
   }
@@ -60,15 +69,15 @@ class JsonlImporter : public JsonImporter {
     const auto& [features, action, propensity, reward] = members;
     ReportUnknownKeys(object);
     log::v1::Decision* decision = tuple->mutable_decision();
-    RETURN_IF_ERROR(ReadId(FindMember(object, "id"), "id", decision));
-    if (const JsonValue* unit = FindMember(object, "unit")) {
+    RETURN_IF_ERROR(ReadId(FindValue(object, "id"), "id", decision));
+    if (const JsonValue* unit = FindValue(object, "unit")) {
       ASSIGN_OR_RETURN(const absl::string_view unit_id, IdText(*unit, "unit"));
       decision->set_unit_id(unit_id.data(), unit_id.size());
     }
-    if (const JsonValue* attributes = FindMember(object, "attributes")) {
+    if (const JsonValue* attributes = FindValue(object, "attributes")) {
       RETURN_IF_ERROR(ReadAttributes(*attributes, "attributes", decision));
     }
-    if (const JsonValue* time = FindMember(object, "time")) {
+    if (const JsonValue* time = FindValue(object, "time")) {
       if (!IsText(*time) && !IsNumber(*time)) {
         return absl::InvalidArgumentError(absl::StrCat(
             "time is ", Describe(*time), ", must be a number or a date"));
@@ -127,7 +136,7 @@ class JsonlImporter : public JsonImporter {
                            log::v1::Decision* decision) {
     using model::v1::ColumnSchema;
     builder_->Start("", 0);
-    if (const JsonValue* const query = FindMember(object, "query")) {
+    if (const JsonValue* const query = FindValue(object, "query")) {
       RETURN_IF_ERROR(
           row_->Read(*query, "query", ColumnSchema::QUERY, "", &*builder_));
     }

@@ -109,9 +109,8 @@ absl::StatusOr<ImportPass> ReadFiles(const LogImportOptions& options,
   ASSIGN_OR_RETURN(std::unique_ptr<SegmentBatch> batch, CreateBatch(options));
   std::optional<Progress> progress;
   if (const auto bytes = InputBytes(files)) {
-    progress.emplace(
-        cross_references->is_second_pass() ? "joining" : "importing", "MiB",
-        *bytes / kMebibyte);
+    progress.emplace(cross_references->is_applied() ? "joining" : "importing",
+                     "MiB", *bytes / kMebibyte);
   }
   const InputLines* lines = nullptr;
   uint64_t reported = 0;  // Mebibytes of this file.
@@ -183,11 +182,11 @@ absl::Status RunLogImport(const LogImportOptions& options,
   absl::StatusOr<ImportPass> pass =
       ReadFiles(options, positional, &cross_references);
   RETURN_IF_ERROR(pass.status());
-  if (cross_references.BeginSecondPass()) {
+  while (cross_references.BeginNextPass()) {
     if (!InputBytes(positional)) {
       return absl::InvalidArgumentError(
           "the input has rewards, activations or copies of decisions in lines "
-          "of their own and must be read twice; give files, not pipes");
+          "of their own and must be read again; give files, not pipes");
     }
     pass->batch.reset();  // Before another one has the same place.
     pass = ReadFiles(options, positional, &cross_references);

@@ -14,6 +14,7 @@
 #include "client/import/imported_tuple.h"
 #include "client/import/importer.h"
 #include "client/import/obd_items.h"
+#include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "io/text/csv_record.h"
 #include "io/text/parse_number.h"
@@ -54,10 +55,12 @@ class ObdImporter : public Importer {
   void BeginFile() override { header_.clear(); }
 
   void Line(const InputLine& line, const InputPlace& place) override {
+    line_hash_ = HashBytes(line.text());
     absl::Status status = SplitCsvRecord(line, &fields_);
     if (header_.empty()) {
       if (status.ok()) status = TakeHeader();
-      if (!status.ok()) sink_->Fail(place, status);
+      if (!status.ok()) return sink_->Fail(place, status);
+      ReportUnusedColumns(place);
       return;
     }
     ++rows_;
@@ -68,7 +71,9 @@ class ObdImporter : public Importer {
       for (uint64_t i = 0; i < line.lines; ++i) sink_->Bad(place, status);
       return;
     }
-    if (is_wanted) sink_->Add(record_, place);
+    if (is_wanted) return sink_->Add(record_, place);
+    sink_->report().left_out.Add("lines of other positions (--position)",
+                                 place);
   }
 
  private:
@@ -107,7 +112,17 @@ class ObdImporter : public Importer {
           "the number of items is not known: give --item_context or "
           "--num_actions");
     }
-    if (!items_) items_ = PlainItems(static_cast<uint32_t>(affinities_.size()));
+    const auto count = static_cast<uint32_t>(affinities_.size());
+    if (is_counted_ && items_ && items_->rows.size() != count) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the file has affinities of ", count, " items, must have ",
+          items_->rows.size(),
+          ", as the file before; import other sets of items by themselves"));
+    }
+    if (!items_) {
+      items_ = PlainItems(count);
+      is_counted_ = true;
+    }
     affinity_of_.assign(items_->rows.size(), std::nullopt);
     for (const auto& [item, column] : affinities_) {
       if (item >= items_->rows.size()) {
@@ -121,6 +136,19 @@ class ObdImporter : public Importer {
     num_item_values_ = 0;
     for (const auto& row : items_->rows) num_item_values_ += row.values.size();
     return absl::OkStatus();
+  }
+
+  void ReportUnusedColumns(const InputPlace& place) {
+    for (size_t i = 0; i < header_.size(); ++i) {
+      const absl::string_view name = header_[i];
+      const bool is_used = i == time_ || i == item_ || i == position_ ||
+                           i == click_ || i == propensity_ || name.empty() ||
+                           absl::StartsWith(name, kUserFeature) ||
+                           absl::StartsWith(name, kAffinity);
+      if (is_used) continue;
+      sink_->report().ignored.Add(absl::StrCat("columns '", Shown(name), "'"),
+                                  place);
+    }
   }
 
   absl::Status Wrong(size_t column, absl::string_view permitted) const {
@@ -144,7 +172,8 @@ class ObdImporter : public Importer {
     log::v1::BanditTuple* tuple = record_.mutable_tuple();
     tuple->Clear();
     log::v1::Decision* decision = tuple->mutable_decision();
-    decision->set_decision_id(absl::StrCat("obd-", position, "-", rows_));
+    sink_->MakeUpId(absl::StrCat("obd-", position, "-", rows_), line_hash_,
+                    place, decision);
     RETURN_IF_ERROR(
         sink_->SetTime(fields_[time_], "timestamp", place, decision));
     decision->set_action_kind(log::v1::SELECT);
@@ -271,6 +300,7 @@ class ObdImporter : public Importer {
 
   const config::v1::LogImportOptions& options_;
   std::optional<ObdItems> items_;
+  bool is_counted_ = false;  // True: the affinities of a file state the items.
   ImportSink* const sink_;
   std::vector<std::string> header_;
   std::vector<absl::string_view> fields_;
@@ -292,6 +322,7 @@ class ObdImporter : public Importer {
   std::vector<uint32_t> unsorted_;
   std::vector<uint32_t> row_;
   uint64_t rows_ = 0;
+  Hash128 line_hash_;
   log::v1::LogRecord record_;
 };
 

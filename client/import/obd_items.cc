@@ -69,17 +69,29 @@ absl::StatusOr<std::vector<size_t>> ItemLines(const std::string& path,
   return line_of;
 }
 
-// Appends one column of the table to the rows.
-void AddColumn(const Table& table, const std::vector<size_t>& line_of,
-               size_t column, ObdItems* items) {
+// Appends one column of the table to the rows. InvalidArgument if most of its
+// cells are numbers, but not all.
+absl::Status AddColumn(const std::string& path, const Table& table,
+                       const std::vector<size_t>& line_of, size_t column,
+                       ObdItems* items) {
   std::vector<float> numbers(line_of.size());
   std::map<std::string, uint32_t> texts;
-  bool are_numbers = true;
+  size_t num_numbers = 0;
+  size_t other_line = 0;  // The last one with another text.
   for (size_t i = 0; i < line_of.size(); ++i) {
     const std::string& text = table[line_of[i]][column];
     texts[text] = 0;
-    are_numbers = are_numbers && ParseNumber(text, &numbers[i]) &&
-                  std::isfinite(numbers[i]);
+    const bool is_number =
+        ParseNumber(text, &numbers[i]) && std::isfinite(numbers[i]);
+    num_numbers += is_number ? 1 : 0;
+    if (!is_number) other_line = line_of[i];
+  }
+  const bool are_numbers = num_numbers == line_of.size();
+  if (!are_numbers && 2 * num_numbers > line_of.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ":", other_line + 1, ": column '", Shown(table[0][column]),
+        "' is '", Shown(table[other_line][column]),
+        "', must be a finite number, as in most lines"));
   }
   uint32_t next = 0;
   for (auto& [text, place] : texts) place = next++;
@@ -91,6 +103,7 @@ void AddColumn(const Table& table, const std::vector<size_t>& line_of,
     items->rows[i].values.push_back(value);
   }
   items->num_columns += are_numbers ? 1 : next;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -116,7 +129,7 @@ absl::StatusOr<ObdItems> ReadItemContext(const std::string& path) {
   for (size_t column = 0; column < table[0].size(); ++column) {
     // The first column of the published files has no name: a line number.
     if (column == id_column || table[0][column].empty()) continue;
-    AddColumn(table, line_of, column, &items);
+    RETURN_IF_ERROR(AddColumn(path, table, line_of, column, &items));
   }
   return items;
 }

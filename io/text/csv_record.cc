@@ -44,10 +44,13 @@ absl::Status SplitCsvRecord(const InputLine& line,
       ASSIGN_OR_RETURN(const absl::string_view field, Unquote(line, &place));
       fields->push_back(field);
       if (place < line.size && line.data[place] != delimiter) {
+        const std::string name =
+            delimiter == ','
+                ? "comma"
+                : absl::StrCat("'", std::string(1, delimiter), "'");
         return absl::InvalidArgumentError(
-            absl::StrCat("column ", place + 1, ": a delimiter ('",
-                         absl::string_view(&delimiter, 1),
-                         "') must follow the quoted field"));
+            absl::StrCat("column ", place + 1, ": a ", name,
+                         " must follow the quoted field"));
       }
     } else {
       const void* const found =

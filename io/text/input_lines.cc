@@ -77,6 +77,26 @@ absl::StatusOr<bool> InputLines::Fill() {
   }
 }
 
+absl::Status InputLines::CheckStart() const {
+  const absl::string_view start(buffer_.data() + begin_, end_ - begin_);
+  const auto refuse = [&](absl::string_view what, absl::string_view command) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name_, " is ", what, ", must be UTF-8 text; '", command, " ", name_,
+        "' prints it as such, and - is standard input"));
+  };
+  if (absl::StartsWith(start, "\x1f\x8b")) {
+    return refuse("compressed by gzip", "zcat");
+  }
+  if (absl::StartsWith(start, "\x28\xb5\x2f\xfd")) {
+    return refuse("compressed by zstd", "zstdcat");
+  }
+  if (absl::StartsWith(start, "\xff\xfe") ||
+      absl::StartsWith(start, "\xfe\xff")) {
+    return refuse("text in UTF-16", "iconv -f UTF-16 -t UTF-8");
+  }
+  return absl::OkStatus();
+}
+
 size_t InputLines::FindEnd() {
   const char* const data = buffer_.data();
   while (scanned_ < end_) {
@@ -102,6 +122,10 @@ size_t InputLines::FindEnd() {
 }
 
 absl::StatusOr<bool> InputLines::Next(InputLine* line) {
+  if (bytes_read_ == 0) {
+    RETURN_IF_ERROR(Fill().status());
+    RETURN_IF_ERROR(CheckStart());
+  }
   size_t stop = FindEnd();
   while (stop == std::string::npos) {
     if (end_ - begin_ > kMostLineBytes) {

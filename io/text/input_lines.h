@@ -46,6 +46,8 @@ class InputLines {
  private:
   // Appends bytes of the file; returns false at its end.
   absl::StatusOr<bool> Fill();
+  // InvalidArgument if the file begins as one that is not UTF-8 text does.
+  absl::Status CheckStart() const;
   // Returns the place of the line end from `begin_` on, or npos.
   size_t FindEnd();
 

@@ -18,7 +18,8 @@ struct Format {
 constexpr Format kFormats[] = {
     {"%Y-%m-%dT%H:%M:%E*S%Ez", true},  {"%Y-%m-%d %H:%M:%E*S%Ez", true},
     {"%Y-%m-%dT%H:%M:%E*S", false},    {"%Y-%m-%d %H:%M:%E*S", false},
-    {"%Y-%m-%d %H:%M:%E*S %Ez", true}, {"%Y-%m-%dT%H:%M", false},
+    {"%Y-%m-%d %H:%M:%E*S %Ez", true}, {"%Y-%m-%d %H:%M:%E*S UTC", true},
+    {"%Y/%m/%d %H:%M:%E*S", false},    {"%Y-%m-%dT%H:%M", false},
     {"%Y-%m-%d %H:%M", false},         {"%Y-%m-%d", false},
 };
 
@@ -74,7 +75,9 @@ absl::StatusOr<TimestampReader::Timestamp> TimestampReader::Parse(
   std::string ignored;
   for (const Format& format : kFormats) {
     // ParseTime() also accepts "infinite-future" and "infinite-past".
-    if (absl::ParseTime(format.text, text, zone_, &time, &ignored) &&
+    if (absl::ParseTime(format.text, text,
+                        format.has_zone ? absl::UTCTimeZone() : zone_, &time,
+                        &ignored) &&
         time > absl::InfinitePast() && time < absl::InfiniteFuture()) {
       return Timestamp{absl::ToUnixMicros(time), !format.has_zone};
     }

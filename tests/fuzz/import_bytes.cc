@@ -77,7 +77,7 @@ std::vector<log::v1::BanditTuple> Import(const LogImportOptions& options,
   CrossReferences cross_references;
   std::vector<log::v1::BanditTuple> tuples =
       ImportOnce(options, data, size, &cross_references);
-  if (cross_references.BeginSecondPass()) {
+  while (cross_references.BeginNextPass()) {
     tuples = ImportOnce(options, data, size, &cross_references);
   }
   return tuples;

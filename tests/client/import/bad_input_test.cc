@@ -69,7 +69,7 @@ TEST_F(BadLinesTest, Jsonl) {
        {"[1]", "not a JSON object"},
        {R"({"id": "b", "features": [[1)", ":2: column "},
        {std::string("{\"id\"\0: 1}", 10), "a zero byte"},
-       {"{\"id\": \"\xff\"}", ":2: column "},
+       {"{\"id\": \"\xff\"}", ":2: the line is not UTF-8"},
        {tuple + R"(, "colour": 1}})", "Decision has no field 'colour'"},
        {tuple + R"(, "action": [0], "action": [0]}})", "is given twice"},
        {tuple + R"(, "action_kind": "GUESS"}})", "action_kind is \"GUESS\""},
@@ -97,7 +97,7 @@ TEST_F(BadLinesTest, Csv) {
        {"b,1,0.5,1,0,inf", "column 'f1' is 'inf', must be a finite number"},
        {"b,1,0.5,1,0,", "column 'f1' is ''"},
        {"b,-1,0.5,1,0,0", "column 'chosen' is '-1', must be the candidate's"},
-       {"b,1,0.5,1,0,0\nb,2,0.5,1,0,0", "must be one index"},
+       {"b,1,0.5,1,0,0\nb,2,0.5,1,0,0", "the rank 2 in its action, must be 1"},
        {"b,1,0.5,1,0,0\nb,0,0.5,2,0,0", ":5: column 'reward' is '2', must"},
        {"b,1,0.5,1,0,0\nb,0,0.4,1,0,0", "must be '0.5', as in line 4"},
        {"c,1,0.5,1,0,0\na,1,0.5,1,0,0", ":5: decision id 'a' was given before"},
@@ -163,8 +163,9 @@ TEST_F(BadLinesTest, Dsjson) {
        {line(R"("_outcomes": [{"_a": [7], "_p": [1], "_label_cost": 0}])", ""),
         "different indexes in [0, 2)"},
        {line(R"("_outcomes": [{"_a": [], "_p": [1]}])", ""), "needs _a and _p"},
-       {R"({"EventId": "b", "RewardValue": 1})", "c._multi is missing"},
-       {R"({"c": {}})", "EventId is missing"}},
+       {R"({"EventId": "b", "Version": "1"})", "c._multi is missing"},
+       {R"({"RewardValue": 1})", "EventId is missing"},
+       {R"({"c": {}})", "c._multi is missing"}},
       {"--format=dsjson"});
 }
 

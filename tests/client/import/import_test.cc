@@ -248,7 +248,7 @@ TEST_F(ImportKillTest, NoDirectoryOfTuplesRemains) {
   EXPECT_FALSE(std::filesystem::exists(imported()));
   // What is left is hidden, and does not hinder the next import.
   EXPECT_OK(ImportText(lines, {"--format=jsonl"}));
-  EXPECT_EQ(ReadAllTuples(imported()).size(), 20000u);
+  EXPECT_EQ(ReadAllTuples(imported()).size(), 2000u);
 }
 
 // What was exported comes back.
