@@ -24,6 +24,7 @@ constexpr size_t kPieceBytes = 1 << 16;
 // What is taken of a request that is refused before it was read.
 constexpr uint64_t kMostRestBytes = 1 << 20;
 constexpr double kMostRestSeconds = 0.5;
+constexpr char kIdentity[] = "identity";  // The content coding of no coding.
 
 // What every answer has, unless its handler knows better. Nothing of it may be
 // taken for something else, framed, or kept by a cache.
@@ -166,8 +167,9 @@ std::string Exchange::HeaderProblem() const {
   }
   if (std::string problem = LineProblem(info); !problem.empty()) return problem;
   for (const absl::string_view name :
-       {"Host", "Origin", "Content-Length", "Content-Type", "Transfer-Encoding",
-        "Authorization", "Connection", "Expect", "X-Timeout-Ms"}) {
+       {"Host", "Origin", "Content-Length", "Content-Type", "Content-Encoding",
+        "Transfer-Encoding", "Authorization", "Connection", "Expect",
+        "X-Timeout-Ms"}) {
     const auto count =
         std::count_if(info.http_headers, info.http_headers + info.num_headers,
                       [&](const mg_header& h) {
@@ -201,9 +203,37 @@ std::string Exchange::HeaderProblem() const {
 
 std::optional<HttpAnswer> Exchange::CheckHeaders() {
   const std::string problem = HeaderProblem();
-  if (problem.empty()) return std::nullopt;
+  if (problem.empty()) return CheckSupported();
   is_read_ = false;
   return Refusal(400, absl::StatusCode::kInvalidArgument, problem);
+}
+
+std::optional<HttpAnswer> Exchange::CheckSupported() const {
+  const std::string expect = Header("Expect");
+  if (!expect.empty() && !is_http_1_0() &&
+      !absl::EqualsIgnoreCase(expect, "100-continue")) {
+    return Refusal(417, absl::StatusCode::kInvalidArgument,
+                   absl::StrCat("header \"Expect\" is \"", expect,
+                                "\": must be 100-continue"));
+  }
+  const std::string range = Header("Content-Range");
+  if (!range.empty()) {
+    return Refusal(400, absl::StatusCode::kInvalidArgument,
+                   absl::StrCat("header \"Content-Range\" is \"", range,
+                                "\": must be absent, because a part of a body "
+                                "is not a request; send the whole body"));
+  }
+  const std::string coding = Header("Content-Encoding");
+  if (is_read_ || coding.empty() || absl::EqualsIgnoreCase(coding, kIdentity)) {
+    return std::nullopt;
+  }
+  HttpAnswer answer =
+      Refusal(415, absl::StatusCode::kInvalidArgument,
+              absl::StrCat("header \"Content-Encoding\" is \"", coding,
+                           "\": must be identity or absent; send the body "
+                           "without compression"));
+  answer.headers.emplace_back("Accept-Encoding", kIdentity);
+  return answer;
 }
 
 std::optional<HttpAnswer> Exchange::CheckSize(uint64_t bytes) const {
@@ -213,16 +243,9 @@ std::optional<HttpAnswer> Exchange::CheckSize(uint64_t bytes) const {
                               limits_.max_body_bytes, " bytes"));
 }
 
-std::optional<HttpAnswer> Exchange::Expect() {
-  const std::string expect = Header("Expect");
-  if (expect.empty() || is_http_1_0()) return std::nullopt;
-  if (!absl::EqualsIgnoreCase(expect, "100-continue")) {
-    return Refusal(417, absl::StatusCode::kInvalidArgument,
-                   absl::StrCat("header \"Expect\" is \"", expect,
-                                "\": must be 100-continue"));
-  }
+void Exchange::SendContinue() const {
+  if (Header("Expect").empty() || is_http_1_0()) return;
   Send(connection_, "HTTP/1.1 100 Continue\r\n\r\n", limits_.request_seconds);
-  return std::nullopt;
 }
 
 std::optional<HttpAnswer> Exchange::ReadBody() {
@@ -233,7 +256,7 @@ std::optional<HttpAnswer> Exchange::ReadBody() {
   if (!is_chunked()) {
     if (auto refusal = CheckSize(length)) return refusal;
   }
-  if (auto refusal = Expect()) return refusal;
+  SendContinue();
   const Clock::time_point end = After(limits_.request_seconds);
   // Civetweb's time-out begins again with every byte.
   const InterruptTimer timer(limits_.request_seconds);

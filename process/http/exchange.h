@@ -26,7 +26,7 @@ class Exchange {
   // could mean something else to a proxy in front: its length is ambiguous, a
   // header that there can be one of stands there twice, or a line is no header.
   // Nobody knows then where the next request begins: the connection will be
-  // closed.
+  // closed. The same for headers that CheckSupported() refuses.
   std::optional<HttpAnswer> CheckHeaders();
 
   // Reads the body, if there is one. Returns the answer if it does not come in
@@ -42,9 +42,12 @@ class Exchange {
   // Returns what is wrong with the headers; empty: nothing.
   std::string HeaderProblem() const;
   bool is_chunked() const;
-  // Tells the client to go on where it waits for that. Returns the answer if it
-  // expects anything else.
-  std::optional<HttpAnswer> Expect();
+  // Returns the answer to a request with a header that changes what its body
+  // means, and that this server cannot obey: an Expect other than 100-continue,
+  // a Content-Range, or a Content-Encoding of a body.
+  std::optional<HttpAnswer> CheckSupported() const;
+  // Tells the client to send the body if it waits for that.
+  void SendContinue() const;
   // Returns an answer if what is declared, or has come, is too much.
   std::optional<HttpAnswer> CheckSize(uint64_t bytes) const;
   // A client that is still sending may lose an answer after which its

@@ -116,9 +116,8 @@ absl::StatusOr<std::unique_ptr<HttpPort>> HttpPort::Open(
   for (const auto& [route, handler] : routes) paths.push_back(PathOf(route));
   HttpHooks hooks;
   hooks.begin_thread = YieldToOtherThreads;
-  // Without a token that a call needs, gRPC refuses it whatever it says.
   hooks.wants_body = [authorizer = parts.authorizer](const HttpRequest& r) {
-    return MayCall(authorizer, r);
+    return WantsBody(authorizer, r);
   };
   hooks.count = [counts = HttpCounts::Create(paths, parts.metrics)](
                     absl::string_view path, int code) {

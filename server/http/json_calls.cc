@@ -15,6 +15,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/util/json_util.h"
@@ -105,15 +107,45 @@ std::string TextOf(const grpc::ByteBuffer& buffer) {
   return text;
 }
 
+// Returns the value of the parameter charset of a Content-Type, without quotes;
+// empty if it has none.
+std::string CharsetOf(absl::string_view content_type) {
+  const std::vector<absl::string_view> parts =
+      absl::StrSplit(content_type, ';');
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const std::pair<absl::string_view, absl::string_view> parameter =
+        absl::StrSplit(parts[i], absl::MaxSplits('=', 1));
+    if (!absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(parameter.first),
+                                "charset")) {
+      continue;
+    }
+    absl::string_view value = absl::StripAsciiWhitespace(parameter.second);
+    if (absl::ConsumePrefix(&value, "\"")) absl::ConsumeSuffix(&value, "\"");
+    return std::string(value);
+  }
+  return "";
+}
+
 absl::Status CheckContentType(const HttpRequest& request) {
   const std::string value = request.header("Content-Type");
-  const std::string type = absl::AsciiStrToLower(
-      absl::StripAsciiWhitespace(value.substr(0, value.find(';'))));
+  const absl::string_view type = absl::StripAsciiWhitespace(
+      absl::string_view(value).substr(0, value.find(';')));
   // What forms can send is not enough: browsers ask first before they send
   // JSON to another site, and get no permission.
-  if (type == "application/json") return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "header \"Content-Type\" is \"", value, "\": must be application/json"));
+  if (!absl::EqualsIgnoreCase(type, "application/json")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("header \"Content-Type\" is \"", value,
+                     "\": must be application/json"));
+  }
+  const std::string charset = CharsetOf(value);
+  if (charset.empty() || absl::EqualsIgnoreCase(charset, "utf-8") ||
+      absl::EqualsIgnoreCase(charset, "us-ascii")) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("header \"Content-Type\" is \"", value,
+                   "\": charset must be utf-8 or absent; send the JSON in "
+                   "UTF-8"));
 }
 
 absl::StatusOr<std::chrono::milliseconds> Timeout(const HttpRequest& request,
@@ -258,12 +290,14 @@ const MethodDescriptor* MethodOf(const JsonCall& call) {
   return method;
 }
 
-bool MayCall(const Authorizer* authorizer, const HttpRequest& request) {
+bool WantsBody(const Authorizer* authorizer, const HttpRequest& request) {
   const auto* const call =
       std::find_if(std::begin(kCalls), std::end(kCalls),
                    [&](const JsonCall& c) { return c.path == request.path; });
-  return authorizer == nullptr || call == std::end(kCalls) ||
-         authorizer->Check(call->role, request.header("Authorization")).ok();
+  if (call == std::end(kCalls)) return true;
+  return CheckContentType(request).ok() &&
+         (authorizer == nullptr ||
+          authorizer->Check(call->role, request.header("Authorization")).ok());
 }
 
 std::map<std::string, HttpHandler> MakeJsonCalls(

@@ -30,9 +30,9 @@ std::span<const JsonCall> JsonCalls();
 // Returns its method; it exists.
 const google::protobuf::MethodDescriptor* MethodOf(const JsonCall& call);
 
-// Whether the request has a token for the call of its path, or needs none.
-// Looks only; the call itself says what is wrong.
-bool MayCall(const Authorizer* authorizer, const HttpRequest& request);
+// Returns whether the body of the request is to be read: a call has JSON, and
+// the token that it needs. Its handler returns the error otherwise.
+bool WantsBody(const Authorizer* authorizer, const HttpRequest& request);
 
 inline constexpr int kMaxTimeoutMilliseconds = 10'000;
 

@@ -191,6 +191,50 @@ TEST_F(HostileHttpTest, RefusesBodiesThatAreTooLarge) {
 TEST_F(HostileHttpTest, RefusesExpectationsItDoesNotKnow) {
   ExpectRefused(Post("Content-Length: 5\r\nExpect: miracles\r\n", "hello"), 417,
                 "100-continue");
+  // Without a body, too; HTTP/1.0 has no expectations.
+  const std::string headers = "Host: localhost\r\nExpect: miracles\r\n\r\n";
+  EXPECT_EQ(AskHttp(port(), "GET /page HTTP/1.1\r\n" + headers).code, 417);
+  EXPECT_EQ(AskHttp(port(), "GET /page HTTP/1.0\r\n" + headers).code, 200);
+}
+
+// A compressed body would be read as it is, and refused for its first byte.
+TEST_F(HostileHttpTest, RefusesCompressedBodiesBeforeTheyCome) {
+  for (const char* const coding :
+       {"gzip", "GZIP", "x-gzip", "deflate", "br", "zstd", "compress",
+        "identity, gzip", "gzip, gzip", "unknown"}) {
+    const std::string headers =
+        absl::StrCat("Content-Encoding: ", coding, "\r\n");
+    const std::string message =
+        absl::StrCat("header \\\"Content-Encoding\\\" is \\\"", coding,
+                     "\\\": must be identity or absent");
+    ExpectRefused(Post(headers + "Content-Length: 5\r\n", ""), 415, message);
+    ExpectRefused(Post(headers + "Content-Length: 5\r\n"
+                                 "Expect: 100-continue\r\n",
+                       ""),
+                  415, message);
+    ExpectRefused(Post(headers + "Transfer-Encoding: chunked\r\n", ""), 415,
+                  message);
+    EXPECT_EQ(AskHttp(port(), Post(headers + "Content-Length: 5\r\n", "hello"))
+                  .headers.at("accept-encoding"),
+              "identity");
+  }
+  ExpectRefused(Post("Content-Encoding: identity\r\nContent-Encoding: gzip\r\n"
+                     "Content-Length: 5\r\n",
+                     "hello"),
+                400, "2 times");
+  for (const char* const coding : {"identity", "Identity", ""}) {
+    EXPECT_THAT(AskHttp(port(), Post(absl::StrCat("Content-Encoding: ", coding,
+                                                  "\r\nContent-Length: 5\r\n"),
+                                     "hello"))
+                    .body,
+                HasSubstr("[hello]"));
+  }
+}
+
+TEST_F(HostileHttpTest, RefusesAPartOfABody) {
+  ExpectRefused(
+      Post("Content-Range: bytes 0-4/10\r\nContent-Length: 5\r\n", "hello"),
+      400, "\"bytes 0-4/10\\\": must be absent");
 }
 
 TEST_F(HostileHttpTest, AnUnfinishedBodyDoesNotHoldUpTheEnd) {

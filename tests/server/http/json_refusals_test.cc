@@ -240,6 +240,30 @@ TEST_F(JsonRefusalsTest, AsksForJsonAndForHeadersThatMakeSense) {
     EXPECT_EQ(reply.code, 415) << type;
     EXPECT_THAT(reply.body, HasSubstr("must be application/json"));
   }
+  // JSON in another charset would be read as UTF-8.
+  for (const char* const charset :
+       {"utf-16", "ISO-8859-1", "\"latin1\"", "utf-8x"}) {
+    const HttpReply reply = post(absl::StrCat(
+        "Content-Type: application/json; charset=", charset, "\r\n"));
+    EXPECT_EQ(reply.code, 415) << charset;
+    EXPECT_THAT(reply.body, HasSubstr("charset must be utf-8 or absent"));
+  }
+  for (const char* const parameters :
+       {"", "; charset=\"UTF-8\"", ";charset=us-ascii", "; q=1; Charset=utf-8",
+        ";"}) {
+    EXPECT_EQ(
+        post(absl::StrCat("Content-Type: application/json", parameters, "\r\n"))
+            .code,
+        400)
+        << parameters;
+  }
+  // Refused without waiting for the body.
+  EXPECT_EQ(AskHttp(http_port(),
+                    "POST /v1/rank HTTP/1.1\r\nHost: localhost\r\n"
+                    "Content-Type: text/xml\r\nContent-Length: 1000000\r\n"
+                    "\r\n")
+                .code,
+            415);
   const std::string json = "Content-Type: Application/JSON; charset=utf-8\r\n";
   for (const char* const timeout : {"0", "10001", "-1", "x", "1.5"}) {
     const HttpReply reply =
