@@ -25,7 +25,6 @@ absl::Status CheckStore(const std::string& root) {
   const auto names = store.ListModels();
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
-    if (!ValidateModelName(name).ok()) continue;  // "lost+found"
     const auto versions = store.ListVersions(name);
     if (!versions.ok()) return versions.status();
   }

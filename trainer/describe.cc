@@ -13,6 +13,7 @@
 #include "core/scoring/model_features.h"
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"
+#include "io/models/store_listing.h"
 #include "process/text_table.h"
 
 namespace sortition {
@@ -104,6 +105,19 @@ std::string WeightTable(const Model& model, const ModelFeatures& features,
                          order.size(), FormatTable(rows));
 }
 
+// Returns a line for each entry of the model's folder that is passed over.
+std::string IgnoredText(const config::v1::DescribeOptions& options) {
+  std::string text;
+  const auto listing = ListModelFolder(
+      absl::StrCat(options.model_store(), "/", options.model()));
+  if (!listing.ok()) return text;
+  for (const IgnoredEntry& entry : listing->ignored) {
+    absl::StrAppend(&text, "not a version: ", options.model(), "/", entry.name,
+                    ": ", entry.reason, "\n");
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> DescribeModel(const Model& model,
@@ -132,14 +146,17 @@ absl::StatusOr<std::string> DescribeVersion(
   if (version == 0) {
     ASSIGN_OR_RETURN(version, NewestVersion(options.model(), store));
   }
+  const std::string ignored = IgnoredText(options);
   if (version == 0) {
-    return absl::NotFoundError(absl::StrCat("model is '", options.model(),
-                                            "', there is no version of it in ",
-                                            options.model_store()));
+    return absl::NotFoundError(absl::StrCat(
+        "model is '", options.model(), "', there is no version of it in ",
+        options.model_store(), ignored.empty() ? "" : "\n", ignored));
   }
   ASSIGN_OR_RETURN(const StoredModel stored,
                    store.Load(options.model(), version));
-  return DescribeModel(stored.model, options.weights());
+  ASSIGN_OR_RETURN(const std::string text,
+                   DescribeModel(stored.model, options.weights()));
+  return text + ignored;
 }
 
 }  // namespace sortition

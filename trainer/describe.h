@@ -15,7 +15,9 @@ namespace sortition {
 absl::StatusOr<std::string> DescribeModel(const model::v1::Model& model,
                                           size_t most_weights);
 
-// The same of a version in the store. NotFound if there is none.
+// The same of a version in the store, with a line for each entry of the model's
+// folder that is passed over (ListModelFolder()). NotFound if there is no
+// version.
 absl::StatusOr<std::string> DescribeVersion(
     const config::v1::DescribeOptions& options);
 

@@ -82,6 +82,8 @@ std::string DescriptionText(const v1::DescribeModelResponse& response,
     absl::StrAppend(&text, "rejected version ", rejected.version(), ": ",
                     rejected.reason(), "\n");
   }
+  text += IgnoredText("version", absl::StrCat(status.name(), "/"),
+                      status.not_versions());
   absl::StrAppend(&text, HistoryText(response, history));
   return text;
 }

@@ -24,6 +24,8 @@ std::string ModelsText(const v1::ListModelsResponse& response) {
       absl::StrAppend(&reasons, "rejected ", model.name(), " version ",
                       rejected.version(), ": ", rejected.reason(), "\n");
     }
+    reasons += IgnoredText("version", absl::StrCat(model.name(), "/"),
+                           model.not_versions());
     if (model.has_agreement()) {
       absl::StrAppend(&reasons, model.name(), ": ", AgreementText(model), "\n");
     }
@@ -32,7 +34,8 @@ std::string ModelsText(const v1::ListModelsResponse& response) {
                       " is not in force: ", model.serving_error(), "\n");
     }
   }
-  return FormatTable(rows) + reasons;
+  return FormatTable(rows) + reasons +
+         IgnoredText("model", "", response.not_models());
 }
 
 }  // namespace

@@ -32,6 +32,17 @@ std::string InputText(const v1::ModelStatus& status) {
   return absl::StrCat(status.schema().column_size(), " columns");
 }
 
+std::string IgnoredText(
+    absl::string_view kind, absl::string_view folder,
+    const google::protobuf::RepeatedPtrField<v1::IgnoredEntry>& ignored) {
+  std::string text;
+  for (const v1::IgnoredEntry& entry : ignored) {
+    absl::StrAppend(&text, "not a ", kind, ": ", folder, entry.name(), ": ",
+                    entry.reason(), "\n");
+  }
+  return text;
+}
+
 std::string ServingText(const model::v1::Serving& serving) {
   std::vector<std::string> parts;
   parts.push_back(serving.pinned_version() == 0

@@ -16,6 +16,13 @@ std::string ServingText(const model::v1::Serving& serving);
 // What a request needs: "46" features, or "3 columns".
 std::string InputText(const v1::ModelStatus& status);
 
+// Returns a line for each entry of the store that is passed over: "not a
+// version: ads/v2: …". `kind` is "version" or "model", `folder` is "ads/" or
+// "".
+std::string IgnoredText(
+    absl::string_view kind, absl::string_view folder,
+    const google::protobuf::RepeatedPtrField<v1::IgnoredEntry>& ignored);
+
 // Returns a change of a state: "change 3, 2026-11-24T10:00:00Z, ops: reason".
 std::string ChangeText(const model::v1::Serving& serving);
 

@@ -14,7 +14,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/hash.h"
@@ -27,6 +26,7 @@
 #include "io/models/draw_salt.h"
 #include "io/models/format_version.h"
 #include "io/models/regular_file.h"
+#include "io/models/store_listing.h"
 #include "io/models/store_owner.h"
 #include "io/models/successor.h"
 #include "io/models/text_message.h"
@@ -59,18 +59,6 @@ absl::Status SyncPath(const std::string& path) {
   close(fd);
   return result == 0 ? absl::OkStatus()
                      : PosixStatus(error, path, "cannot sync");
-}
-
-// Returns the names of the directories in `dir`, sorted, without hidden ones.
-absl::StatusOr<std::vector<std::string>> ListDirectories(
-    const std::string& dir) {
-  ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(dir));
-  std::erase_if(names, [&](const std::string& name) {
-    std::error_code error;
-    return name[0] == '.' ||
-           !std::filesystem::is_directory(absl::StrCat(dir, "/", name), error);
-  });
-  return names;
 }
 
 // Returns how many weights a model has for each feature.
@@ -257,24 +245,16 @@ absl::Status ValidateModel(const model::v1::Model& model) {
 ModelStore::ModelStore(std::string root) : root_(std::move(root)) {}
 
 absl::StatusOr<std::vector<std::string>> ModelStore::ListModels() const {
-  return ListDirectories(root_);
+  ASSIGN_OR_RETURN(ModelListing listing, ListStore(root_));
+  return std::move(listing.models);
 }
 
 absl::StatusOr<std::vector<uint64_t>> ModelStore::ListVersions(
     const std::string& model) const {
-  const auto names = ListDirectories(absl::StrCat(root_, "/", model));
-  std::vector<uint64_t> versions;
-  if (absl::IsNotFound(names.status())) return versions;
-  if (!names.ok()) return names.status();
-  for (const std::string& name : *names) {
-    uint64_t version = 0;
-    if (absl::SimpleAtoi(name, &version) && version > 0 &&
-        absl::StrCat(version) == name) {
-      versions.push_back(version);
-    }
-  }
-  std::sort(versions.begin(), versions.end());
-  return versions;
+  auto listing = ListModelFolder(absl::StrCat(root_, "/", model));
+  if (absl::IsNotFound(listing.status())) return std::vector<uint64_t>();
+  if (!listing.ok()) return listing.status();
+  return std::move(listing->versions);
 }
 
 absl::StatusOr<uint64_t> ModelStore::NextVersion(

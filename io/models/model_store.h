@@ -33,11 +33,11 @@ class ModelStore {
   explicit ModelStore(std::string root);
   const std::string& root() const { return root_; }
 
-  // Returns the names of the models, sorted. NotFound where the root does not
-  // exist.
+  // Returns the names of the models, sorted (ListStore()). NotFound where the
+  // root does not exist.
   absl::StatusOr<std::vector<std::string>> ListModels() const;
-  // Returns the published versions, ascending; none where the model does not
-  // exist.
+  // Returns the published versions, ascending (ListModelFolder()); none where
+  // the model does not exist.
   absl::StatusOr<std::vector<uint64_t>> ListVersions(
       const std::string& model) const;
 

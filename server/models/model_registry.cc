@@ -117,19 +117,19 @@ void ModelRegistry::Refresh() {
   const absl::Cleanup freeing = [this] { FreeRetired(); };
   // Watch before listing, so that no change is missed in between.
   watch_.Add(store_.root());
-  auto names = store_.ListModels();
+  auto listing = ListStore(store_.root());
   const std::string error =
-      names.ok() ? "" : std::string(names.status().message());
+      listing.ok() ? "" : std::string(listing.status().message());
   if (error != last_store_error_ && !error.empty()) {
     LogError("cannot list the model store", {{"reason", error}});
   }
   last_store_error_ = error;
-  if (!names.ok()) {
+  if (!listing.ok()) {
     list_failures_->Increment();
     return;
   }
-  for (const std::string& name : *names) {
-    if (!ValidateModelName(name).ok()) continue;  // "lost+found"
+  NoteIgnored("", listing->ignored);
+  for (const std::string& name : listing->models) {
     watch_.Add(absl::StrCat(store_.root(), "/", name));
     RefreshModel(name);
     if (stop_) return;
@@ -153,6 +153,27 @@ void ModelRegistry::NoteListFailure(const std::string& name,
             {"count", count}});
 }
 
+void ModelRegistry::NoteIgnored(const std::string& model,
+                                const std::vector<IgnoredEntry>& ignored) {
+  std::vector<IgnoredEntry> before;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& known = model.empty() ? not_models_ : models_[model].not_versions;
+    before = std::exchange(known, ignored);
+  }
+  for (const IgnoredEntry& entry : ignored) {
+    const bool is_known =
+        std::any_of(before.begin(), before.end(),
+                    [&](const auto& b) { return b.name == entry.name; });
+    if (is_known) continue;
+    const std::string path = absl::StrCat(store_.root(), "/", model,
+                                          model.empty() ? "" : "/", entry.name);
+    LogWarning(model.empty() ? "entry of the model store is not a model"
+                             : "entry of a model's folder is not a version",
+               {{"path", path}, {"reason", entry.reason}});
+  }
+}
+
 ModelRegistry::Entry ModelRegistry::FindEntry(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   const auto entry = models_.find(name);
@@ -160,22 +181,25 @@ ModelRegistry::Entry ModelRegistry::FindEntry(const std::string& name) const {
 }
 
 void ModelRegistry::RefreshModel(const std::string& name) {
-  const auto versions = store_.ListVersions(name);
-  if (!versions.ok()) {
-    NoteListFailure(name, versions.status());
+  auto listing = ListModelFolder(absl::StrCat(store_.root(), "/", name));
+  if (absl::IsNotFound(listing.status())) listing = VersionListing();
+  if (!listing.ok()) {
+    NoteListFailure(name, listing.status());
     return;
   }
-  loader_.KeepOnly(name, *versions);
+  const std::vector<uint64_t>& versions = listing->versions;
+  loader_.KeepOnly(name, versions);
   if (FindEntry(name).set == nullptr) {
     Serve(MakeUniformSet(name, loader_));
   }
+  NoteIgnored(name, listing->ignored);
   const std::shared_ptr<const ServingSet> before = FindEntry(name).set;
   loader_.RefuseReused(name, before->loaded);
   const auto serving = ReadServing(absl::StrCat(store_.root(), "/", name));
   absl::StatusOr<std::shared_ptr<const ServingSet>> set =
-      serving.ok() ? MakeSet(*serving, *before, *versions) : serving.status();
+      serving.ok() ? MakeSet(*serving, *before, versions) : serving.status();
   NoteServing(name, set.status());
-  if (!set.ok()) set = MakeFallback(*before, *versions);
+  if (!set.ok()) set = MakeFallback(*before, versions);
   if (set.ok() && !IsSame(**set, *before)) Serve(*std::move(set));
   fresh_.clear();
 }
@@ -322,7 +346,7 @@ std::vector<ModelState> ModelRegistry::List() const {
     const std::lock_guard lock(mutex_);
     for (const auto& [name, entry] : models_) {
       if (entry.set == nullptr) continue;
-      list.push_back({entry.set, {}, entry.serving_error});
+      list.push_back({entry.set, {}, entry.serving_error, entry.not_versions});
     }
   }
   for (ModelState& state : list) {
@@ -333,6 +357,11 @@ std::vector<ModelState> ModelRegistry::List() const {
               return a.set->name < b.set->name;
             });
   return list;
+}
+
+std::vector<IgnoredEntry> ModelRegistry::ListNotModels() const {
+  const std::lock_guard lock(mutex_);
+  return not_models_;
 }
 
 namespace {

@@ -20,6 +20,7 @@
 #include "io/models/model_store.h"
 #include "io/models/serving_edit.h"
 #include "io/models/serving_state.h"
+#include "io/models/store_listing.h"
 #include "process/metrics.h"
 #include "server/models/directory_watch.h"
 #include "server/models/failure_reports.h"
@@ -34,6 +35,7 @@ struct ModelState {
   std::shared_ptr<const ServingSet> set;
   std::map<uint64_t, std::string> rejected;  // Reason by version.
   std::string serving_error;  // Why the state in the store is not in force.
+  std::vector<IgnoredEntry> not_versions;  // In its folder.
 };
 
 // What serves, by model, at one moment.
@@ -87,6 +89,9 @@ class ModelRegistry {
   // Returns all models, sorted by name.
   std::vector<ModelState> List() const;
 
+  // Returns the entries of the store that are not models (ListStore()).
+  std::vector<IgnoredEntry> ListNotModels() const;
+
   // Changes what serves of the model, as ChangeServing() in serving_state.h,
   // but only to a state that can serve: its versions are loaded first. Once it
   // returns, it serves. FailedPrecondition: a version cannot serve. NotFound:
@@ -103,6 +108,7 @@ class ModelRegistry {
   struct Entry {
     std::shared_ptr<const ServingSet> set;
     std::string serving_error;
+    std::vector<IgnoredEntry> not_versions;
   };
 
   // A state that could not be made into a set.
@@ -116,6 +122,10 @@ class ModelRegistry {
   void Run();
   void RefreshModel(const std::string& name);
   void NoteListFailure(const std::string& name, const absl::Status& status);
+  // Remembers the entries that are not versions of the model, or not models if
+  // `model` is empty, and logs those that were not there before.
+  void NoteIgnored(const std::string& model,
+                   const std::vector<IgnoredEntry>& ignored);
   // Remembers, counts and logs that the state in the store cannot serve.
   void NoteServing(const std::string& name, const absl::Status& status);
   Entry FindEntry(const std::string& name) const;
@@ -179,6 +189,7 @@ class ModelRegistry {
 
   mutable std::mutex mutex_;  // Held for moments, never during a load.
   absl::flat_hash_map<std::string, Entry> models_;
+  std::vector<IgnoredEntry> not_models_;  // Guarded by `mutex_`.
   // What serves of `models_`; guarded by `mutex_`.
   std::shared_ptr<const ServingModels> serving_;
   // Of `serving_`; different for all tables of all registries.

@@ -39,6 +39,16 @@ void FillLoaded(const ServingSet& set, v1::ModelStatus* status) {
   }
 }
 
+void FillIgnored(
+    const std::vector<IgnoredEntry>& entries,
+    google::protobuf::RepeatedPtrField<v1::IgnoredEntry>* ignored) {
+  for (const IgnoredEntry& entry : entries) {
+    v1::IgnoredEntry* const added = ignored->Add();
+    added->set_name(entry.name);
+    added->set_reason(entry.reason);
+  }
+}
+
 void FillVersion(const ModelStore& store, const std::string& model,
                  uint64_t version, v1::StoredVersion* stored) {
   stored->set_version(version);
@@ -90,6 +100,7 @@ void ModelsService::FillStatus(const ModelState& state,
     rejected.set_version(version);
     rejected.set_reason(reason);
   }
+  FillIgnored(state.not_versions, status->mutable_not_versions());
   FillLoaded(*state.set, status);
   *status->mutable_serving() = state.set->serving;
   status->set_serving_error(state.serving_error);
@@ -117,6 +128,7 @@ absl::Status ModelsService::ListModels(const v1::ListModelsRequest&,
   for (const ModelState& state : models_->List()) {
     FillStatus(state, response->add_models());
   }
+  FillIgnored(models_->ListNotModels(), response->mutable_not_models());
   return absl::OkStatus();
 }
 

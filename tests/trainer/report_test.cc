@@ -147,6 +147,21 @@ TEST(DescribeTest, FindsTheNewestVersion) {
   options.set_version(1);
   ASSERT_OK_AND_ASSIGN(text, DescribeVersion(options));
   EXPECT_THAT(text, HasSubstr("m version 1: "));
+  EXPECT_THAT(text, Not(HasSubstr("not a version")));
+}
+
+TEST(DescribeTest, NamesFoldersThatAreNotVersions) {
+  const TempDir dir;
+  config::v1::DescribeOptions options;
+  options.set_model_store(dir.Sub("models"));
+  options.set_model("m");
+  dir.Sub("models/m/0000001");
+  const std::string line = "not a version: m/0000001: version folders are ";
+  EXPECT_THAT(DescribeVersion(options), IsNotFound(line));
+  ASSERT_OK(
+      ModelStore(options.model_store()).Publish(MatrixModel(), nullptr, {}));
+  ASSERT_OK_AND_ASSIGN(const std::string text, DescribeVersion(options));
+  EXPECT_THAT(text, HasTexts("m version 1: ", line));
 }
 
 }  // namespace

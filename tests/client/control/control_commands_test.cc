@@ -152,6 +152,7 @@ TEST_F(ControlCommandsTest, DescribesAModel) {
       R"(status { name: "ads" version: 7 policy: "plackett_luce" num_features: 3
                   loaded { version: 7 uses: "serves" uses: "label stable" }
                   rejected { version: 8 reason: "corrupt: x" }
+                  not_versions { name: "v9" reason: "rename it to 9" }
                   serving_error: "line 3" }
          versions { version: 7 learner: "crm" created_time_us: 1000000
                     parent_version: 6 comment: "night run" }
@@ -167,6 +168,7 @@ TEST_F(ControlCommandsTest, DescribesAModel) {
                                 "1970-01-01 00:00:01Z", "serves, label stable",
                                 "night run", "cannot open",
                                 "rejected version 8: corrupt: x\n",
+                                "not a version: ads/v9: rename it to 9\n",
                                 "change 1, t1, ann: first\n  newest version\n",
                                 "change 2, t2, bob: second\n  pinned to 7\n"));
   const CommandRun last = Run({"describe", "--history=1"});
@@ -180,6 +182,19 @@ TEST_F(ControlCommandsTest, ReloadsAndLists) {
   EXPECT_EQ(Run({"reload"}).exit_code, 0);
   EXPECT_EQ(server_.num_reloads, 1);
   EXPECT_THAT(Run({"list"}).out, HasTexts("default", "newest version"));
+  EXPECT_THAT(Run({"list"}).out, Not(HasSubstr("not a ")));
+}
+
+TEST_F(ControlCommandsTest, ListsWhatTheStorePassesOver) {
+  server_.listed = ParseText<v1::ListModelsResponse>(
+      R"(models { name: "ads" version: 7
+                  not_versions { name: "v9" reason: "rename it to 9" } }
+         not_models { name: "my model" reason: "rename it" })");
+  EXPECT_THAT(Run({"list"}).out,
+              HasTexts("not a version: ads/v9: rename it to 9\n",
+                       "not a model: my model: rename it\n"));
+  EXPECT_THAT(Run({"list", "--output=json"}).out,
+              HasTexts("\"not_versions\"", "\"not_models\""));
 }
 
 model::v1::Serving Parse(const std::string& text) {

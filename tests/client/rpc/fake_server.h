@@ -22,6 +22,10 @@ namespace sortition {
 class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
  public:
   FakeServer() {
+    v1::ModelStatus* model = listed.add_models();
+    model->set_name("default");
+    model->set_version(3);
+    model->set_policy("softmax_selection");
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
                              &port_);
@@ -149,10 +153,8 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
 
   grpc::Status ListModels(grpc::ServerContext*, const v1::ListModelsRequest*,
                           v1::ListModelsResponse* response) override {
-    v1::ModelStatus* model = response->add_models();
-    model->set_name("default");
-    model->set_version(3);
-    model->set_policy("softmax_selection");
+    const std::lock_guard<std::mutex> lock(mutex_);
+    *response = listed;
     return grpc::Status::OK;
   }
 
@@ -201,6 +203,7 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "draining"};
   std::atomic<bool> abstain{false};
   std::atomic<bool> hang{false};  // Answer only when the call is cancelled.
+  v1::ListModelsResponse listed;
   v1::DescribeModelResponse description;
   v1::ChangeServingResponse changed;
   std::atomic<int> num_reloads{0};

@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -68,6 +70,39 @@ TEST_F(ModelRegistryTest, TakesTheNewestVersionAndEveryDirectory) {
               StatusIs(absl::StatusCode::kNotFound,
                        "\"nobody\": no such model; must be one of m, other, "
                        "or empty for m"));
+}
+
+// An entry that is neither a version nor a model is logged once, and listed as
+// long as it is there.
+TEST_F(ModelRegistryTest, SaysWhatTheStorePassesOver) {
+  Publish(root(), MakeSelectModel("m", {1, 2}));
+  const std::string folder = root() + "/m/0000002";
+  std::filesystem::create_directory(folder);
+  std::filesystem::create_directory(root() + "/m/7.tmp");
+  std::filesystem::create_directory(root() + "/my model");
+  testing::internal::CaptureStderr();
+  registry_->Refresh();
+  registry_->Refresh();
+  const std::string logged = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(Serving(), 1u);
+  EXPECT_THAT(
+      std::vector<std::string>(absl::StrSplit(logged, '\n', absl::SkipEmpty())),
+      testing::UnorderedElementsAre(
+          AllOf(HasSubstr("entry of the model store is not a model"),
+                HasSubstr("/my model\",")),
+          HasSubstr("model version serves"),
+          AllOf(HasSubstr("entry of a model's folder is not a version"),
+                HasSubstr(folder + "\","), HasSubstr("rename it to 2"))))
+      << logged;
+  ASSERT_THAT(State().not_versions, SizeIs(1));
+  EXPECT_EQ(State().not_versions[0].name, "0000002");
+  ASSERT_THAT(registry_->ListNotModels(), SizeIs(1));
+  EXPECT_EQ(registry_->ListNotModels()[0].name, "my model");
+  std::filesystem::remove(folder);
+  std::filesystem::remove(root() + "/my model");
+  registry_->Refresh();
+  EXPECT_THAT(State().not_versions, SizeIs(0));
+  EXPECT_THAT(registry_->ListNotModels(), SizeIs(0));
 }
 
 TEST_F(ModelRegistryTest, SwapsWhileTheOldVersionIsInUse) {
