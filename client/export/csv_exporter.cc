@@ -80,7 +80,8 @@ class CsvExporter : public Exporter {
     has_header_ = true;
     absl::StrAppend(out_, "decision_id,time_us,unit_id,model,version,",
                     "action_kind,",
-                    by_decision_ ? "num_candidates,action,shown_ranks,"
+                    by_decision_ ? "num_candidates,num_eligible,action,"
+                                   "shown_ranks,"
                                  : "document_index,candidate_id,eligible,"
                                    "chosen,conditional_log_propensity,"
                                    "rank_reward,rank_shown,rank_seen,",
@@ -165,7 +166,8 @@ class CsvExporter : public Exporter {
   }
 
   void AppendDecision(const TupleView& view) {
-    absl::StrAppend(out_, head_, ",", view.chosen.size(), ",");
+    absl::StrAppend(out_, head_, ",", view.chosen.size(), ",",
+                    NumEligible(view.decision), ",");
     for (int i = 0; i < view.decision.action_size(); ++i) {
       if (i > 0) out_->push_back(' ');
       AppendNumber(view.decision.action(i), out_);

@@ -1,6 +1,10 @@
 // The "decision service" JSON of Vowpal Wabbit: selections as contextual
 // bandits, orders as conditional contextual bandits. docs/log_exchange.md says
 // what stands where.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "client/export/exporter.h"
 #include "client/export/named_values.h"
@@ -49,6 +53,12 @@ class DsjsonExporter : public Exporter {
     return place;
   }
 
+  // Returns whether the probability of the chosen one of `num_actions` actions
+  // determines those of the others. The log does not have them.
+  static bool DeterminesOthers(double probability, size_t num_actions) {
+    return num_actions == 2 || probability == 1;
+  }
+
   void Key(absl::string_view key) { absl::StrAppend(out_, "\"", key, "\":"); }
 
   void AppendCost(double reward) {
@@ -56,51 +66,102 @@ class DsjsonExporter : public Exporter {
     AppendJsonNumber(0 - reward, out_);
   }
 
-  void AppendSelection(const TupleView& view) {
-    // No answer is the last action.
-    const uint32_t place =
-        view.is_abstained() ? static_cast<uint32_t>(NumEligible(view.decision))
-                            : PlaceOf(view, view.decision.action(0));
-    std::string probability;
-    AppendJsonNumber(view.propensity(), &probability);
-    out_->push_back('{');
-    AppendCost(view.tuple.reward());
-    absl::StrAppend(out_, ",\"_label_probability\":", probability,
-                    ",\"_label_Action\":", place + 1,
-                    ",\"_labelIndex\":", place, ",");
-    AppendOutcomes("o", view.tuple);
-    absl::StrAppend(out_, ",\"a\":[", place + 1, "],\"p\":[", probability,
-                    "],");
-    AppendContext(view);
-    AppendRest(view);
+  // Appends the probability of the chosen one of `num_actions` actions, and
+  // those of the others if it determines them.
+  void AppendProbabilities(double probability, size_t num_actions) {
+    AppendJsonNumber(probability, out_);
+    if (!DeterminesOthers(probability, num_actions)) return;
+    for (size_t i = 1; i < num_actions; ++i) {
+      out_->push_back(',');
+      AppendJsonNumber(1 - probability, out_);
+    }
   }
 
-  void AppendOrder(const TupleView& view) {
-    out_->append("{\"_outcomes\":[");
-    for (int rank = 0; rank < view.decision.action_size(); ++rank) {
-      const auto slot = static_cast<uint32_t>(rank);
-      if (rank > 0) out_->push_back(',');
-      out_->push_back('{');
-      const log::v1::RankReward* reward = view.RewardOfRank(slot);
-      AppendCost(reward == nullptr ? 0 : reward->reward());
-      absl::StrAppend(out_, ",\"_id\":\"", slot, "\",\"_a\":[",
-                      PlaceOf(view, view.decision.action(rank)), "],\"_p\":[");
-      AppendJsonNumber(std::exp(*view.ConditionalLogPropensity(slot)), out_);
-      out_->append("]}");
+  // Readers of Vowpal Wabbit's project find the values by the order of the
+  // keys: the labels, "o" and "_skipLearn" stand before "Timestamp", "a" stands
+  // before "c", and nothing but "pdrop" after "VWState".
+  void AppendSelection(const TupleView& view) {
+    const auto num_eligible = static_cast<uint32_t>(NumEligible(view.decision));
+    // No answer is the last action.
+    const uint32_t num_actions =
+        num_eligible + (view.decision.can_abstain() ? 1 : 0);
+    const uint32_t place = view.is_abstained()
+                               ? num_eligible
+                               : PlaceOf(view, view.decision.action(0));
+    out_->push_back('{');
+    AppendCost(view.tuple.reward());
+    out_->append(",\"_label_probability\":");
+    AppendJsonNumber(view.propensity(), out_);
+    absl::StrAppend(out_, ",\"_label_Action\":", place + 1,
+                    ",\"_labelIndex\":", place, ",");
+    if (AppendOutcomes("o", view.tuple)) out_->push_back(',');
+    AppendSkipLearn(view.tuple);
+    AppendHead(view.decision);
+    absl::StrAppend(out_, ",\"a\":[", place + 1);
+    for (uint32_t i = 0; i < num_actions; ++i) {
+      if (i != place) absl::StrAppend(out_, ",", i + 1);
     }
     out_->append("],");
+    AppendOwnKeys(view);
+    AppendContext(view);
+    out_->append(",\"p\":[");
+    AppendProbabilities(view.propensity(), num_actions);
+    out_->append("],");
+    AppendEnd(view);
+  }
+
+  // Vowpal Wabbit needs the slots of "c" before "_outcomes".
+  void AppendOrder(const TupleView& view) {
+    out_->push_back('{');
+    AppendSkipLearn(view.tuple);
+    AppendHead(view.decision);
+    out_->push_back(',');
     Key("_reward");
     AppendJsonNumber(view.tuple.reward(), out_);
     out_->push_back(',');
-    AppendOutcomes("_o", view.tuple);
-    out_->push_back(',');
+    if (AppendOutcomes("_o", view.tuple)) out_->push_back(',');
+    AppendOwnKeys(view);
     AppendContext(view);
-    AppendRest(view);
+    out_->append(",\"_outcomes\":[");
+    std::vector<bool> is_taken(static_cast<size_t>(NumEligible(view.decision)),
+                               false);
+    for (int rank = 0; rank < view.decision.action_size(); ++rank) {
+      if (rank > 0) out_->push_back(',');
+      AppendSlot(view, rank, &is_taken);
+    }
+    out_->append("],");
+    AppendEnd(view);
   }
 
-  // One entry for each feedback.
-  void AppendOutcomes(absl::string_view key,
+  // Marks the candidate of the rank in `is_taken`, which has those above it.
+  // Vowpal Wabbit refuses a slot whose _a and _p have different lengths.
+  void AppendSlot(const TupleView& view, int rank,
+                  std::vector<bool>* is_taken) {
+    const auto slot = static_cast<uint32_t>(rank);
+    const log::v1::RankReward* reward = view.RewardOfRank(slot);
+    const uint32_t place = PlaceOf(view, view.decision.action(rank));
+    const double probability =
+        std::min(1.0, std::exp(*view.ConditionalLogPropensity(slot)));
+    const size_t num_left = is_taken->size() - slot;
+    (*is_taken)[place] = true;
+    out_->push_back('{');
+    AppendCost(reward == nullptr ? 0 : reward->reward());
+    absl::StrAppend(out_, ",\"_id\":\"", slot, "\",\"_a\":[", place);
+    if (DeterminesOthers(probability, num_left)) {
+      for (size_t i = 0; i < is_taken->size(); ++i) {
+        if (!(*is_taken)[i]) absl::StrAppend(out_, ",", i);
+      }
+    }
+    out_->append("],\"_p\":[");
+    AppendProbabilities(probability, num_left);
+    out_->append("]}");
+  }
+
+  // Appends one entry for each feedback. Returns false, appending nothing, if
+  // there is none.
+  bool AppendOutcomes(absl::string_view key,
                       const log::v1::BanditTuple& tuple) {
+    if (!tuple.has_feedback() && tuple.feedback().empty()) return false;
     Key(key);
     out_->push_back('[');
     for (const log::v1::Feedback& feedback : tuple.feedback()) {
@@ -122,6 +183,7 @@ class DsjsonExporter : public Exporter {
       out_->push_back('}');
     }
     out_->push_back(']');
+    return true;
   }
 
   void AppendContext(const TupleView& view) {
@@ -185,53 +247,71 @@ class DsjsonExporter : public Exporter {
     out_->append("}}");
   }
 
-  void AppendRest(const TupleView& view) {
-    const log::v1::Decision& decision = view.decision;
-    out_->append(",\"Timestamp\":\"");
+  void AppendSkipLearn(const log::v1::BanditTuple& tuple) {
+    if (ShownDiffers(tuple)) out_->append("\"_skipLearn\":true,");
+  }
+
+  void AppendHead(const log::v1::Decision& decision) {
+    out_->append("\"Timestamp\":\"");
     AppendTimestamp(decision.time_us(), out_);
     out_->append("\",\"Version\":\"1\",\"EventId\":");
     AppendJsonString(decision.decision_id(), out_);
-    out_->append(",\"VWState\":{\"m\":");
-    AppendJsonString(absl::StrCat(decision.model(), "/", decision.version()),
-                     out_);
-    out_->append("},\"_log_propensity\":");
+    // Before "a": some readers look for it from the 16th character of the id
+    // on.
+    out_->append(",\"_log_propensity\":");
     AppendJsonNumber(decision.log_propensity(), out_);
+  }
+
+  // Appends what Vowpal Wabbit has no key for, each with a comma behind it.
+  void AppendOwnKeys(const TupleView& view) {
+    const log::v1::Decision& decision = view.decision;
     if (view.columns == nullptr) {
-      absl::StrAppend(out_, ",\"_num_features\":", decision.num_features());
+      absl::StrAppend(out_, "\"_num_features\":", decision.num_features(), ",");
     }
     if (!decision.unit_id().empty()) {
-      out_->append(",\"_unit_id\":");
+      Key("_unit_id");
       AppendJsonString(decision.unit_id(), out_);
+      out_->push_back(',');
     }
     if (!decision.attributes().empty()) {
-      out_->append(",\"_attributes\":");
+      Key("_attributes");
       AppendAttributes(decision, out_);
+      out_->push_back(',');
     }
+    AppendRanks(view.tuple);
+    if (with_censored_) {
+      absl::StrAppend(out_, "\"_censored\":",
+                      view.tuple.censored_size() > 0 ? "true," : "false,");
+    }
+  }
+
+  // Leaves out what follows from _skipLearn: all ranks were shown, or none.
+  void AppendRanks(const log::v1::BanditTuple& tuple) {
+    const bool differs = ShownDiffers(tuple);
+    const uint32_t ranks = ShownRanks(tuple);
+    // Vowpal Wabbit marks events that were never activated by _skipLearn, too.
+    if (differs) out_->append("\"_action_shown\":false,");
+    if (ranks != (differs ? 0 : NumRanks(tuple.decision()))) {
+      absl::StrAppend(out_, "\"_shown_ranks\":", ranks, ",");
+    }
+    if (tuple.shown().has_seen_ranks()) {
+      absl::StrAppend(out_, "\"_seen_ranks\":", tuple.shown().seen_ranks(),
+                      ",");
+    }
+  }
+
+  void AppendEnd(const TupleView& view) {
+    out_->append("\"VWState\":{\"m\":");
+    AppendJsonString(
+        absl::StrCat(view.decision.model(), "/", view.decision.version()),
+        out_);
+    out_->push_back('}');
     const double keep = view.tuple.keep_probability();
     if (keep != 0 && keep != 1) {
       out_->append(",\"pdrop\":");
       AppendJsonNumber(1 - keep, out_);
     }
-    AppendShown(view.tuple);
-    if (with_censored_) {
-      out_->append(view.tuple.censored_size() > 0 ? ",\"_censored\":true"
-                                                  : ",\"_censored\":false");
-    }
     out_->append("}\n");
-  }
-
-  // What is not said is what follows from _skipLearn: all ranks were shown, or
-  // none.
-  void AppendShown(const log::v1::BanditTuple& tuple) {
-    const bool differs = ShownDiffers(tuple);
-    const uint32_t ranks = ShownRanks(tuple);
-    if (differs) out_->append(",\"_skipLearn\":true,\"_action_shown\":false");
-    if (ranks != (differs ? 0 : NumRanks(tuple.decision()))) {
-      absl::StrAppend(out_, ",\"_shown_ranks\":", ranks);
-    }
-    if (tuple.shown().has_seen_ranks()) {
-      absl::StrAppend(out_, ",\"_seen_ranks\":", tuple.shown().seen_ranks());
-    }
   }
 
   const bool with_censored_;

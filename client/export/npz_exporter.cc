@@ -34,6 +34,7 @@ class NpzExporter : public Exporter {
           Column{&position_shown_, "position_shown", "|b1"},
           Column{&position_seen_, "position_seen", "|b1"},
           Column{&seen_ranks_, "seen_ranks", "<i8"},
+          Column{&can_abstain_, "can_abstain", "|b1"},
           Column{&keep_probability_, "keep_probability", "<f8"},
           Column{&time_us_, "time_us", "<i8"},
           Column{&version_, "version", "<u8"},
@@ -83,8 +84,8 @@ class NpzExporter : public Exporter {
     for (const auto* array :
          {&slate_id_, &position_, &action_, &reward_, &position_reward_,
           &pscore_, &pscore_cascade_, &has_feedback_, &action_shown_,
-          &position_shown_, &position_seen_, &seen_ranks_, &keep_probability_,
-          &time_us_, &version_}) {
+          &position_shown_, &position_seen_, &seen_ranks_, &can_abstain_,
+          &keep_probability_, &time_us_, &version_}) {
       RETURN_IF_ERROR(Take(array, {num_slots_}));
     }
     if (censored_ != nullptr) RETURN_IF_ERROR(Take(&censored_, {num_slots_}));
@@ -172,6 +173,7 @@ class NpzExporter : public Exporter {
       seen_ranks_->Append(tuple.shown().has_seen_ranks()
                               ? int64_t{tuple.shown().seen_ranks()}
                               : int64_t{-1});
+      can_abstain_->Append(decision.can_abstain());
       keep_probability_->Append(
           tuple.keep_probability() == 0 ? 1 : tuple.keep_probability());
       time_us_->Append(decision.time_us());
@@ -213,6 +215,7 @@ class NpzExporter : public Exporter {
   NpyFile* position_shown_ = nullptr;
   NpyFile* position_seen_ = nullptr;
   NpyFile* seen_ranks_ = nullptr;
+  NpyFile* can_abstain_ = nullptr;
   NpyFile* keep_probability_ = nullptr;
   NpyFile* time_us_ = nullptr;
   NpyFile* version_ = nullptr;

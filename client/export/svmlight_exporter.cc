@@ -44,6 +44,12 @@ class SvmlightExporter : public Exporter {
     comment_.append(" has_feedback=");
     comment_.push_back(view.tuple.has_feedback() ? '1' : '0');
     if (ShownDiffers(view.tuple)) comment_.append(" action_shown=0");
+    if (view.decision.can_abstain()) comment_.append(" can_abstain=1");
+    const double keep = view.tuple.keep_probability();
+    if (keep != 0 && keep != 1) {
+      comment_.append(" keep_probability=");
+      AppendNumber(keep, &comment_);
+    }
     if (with_censored_ && view.tuple.censored_size() > 0) {
       comment_.append(" censored=1");
     }
