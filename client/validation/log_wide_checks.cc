@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <tuple>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -266,12 +267,19 @@ ClockCheck::ClockCheck(double max_step_back_seconds)
 // Tuples need not be in the order of their decisions: one step back is a later
 // place with an earlier time.
 void ClockCheck::TakeTime(const LogEntry& entry, int64_t time_us) {
+  if (entry.decision != nullptr) {
+    ++decisions_;
+    if (time_us == 0) return without_time_.Add(entry, "it has none");
+  }
   ++records_;
   oldest_us_ = oldest_us_ == 0 ? time_us : std::min(oldest_us_, time_us);
   newest_us_ = std::max(newest_us_, time_us);
   const log::v1::BanditTuple* tuple = entry.tuple;
   // Nothing is known of the order of tuples that no sidecar wrote.
-  if (tuple != nullptr && !tuple->has_position()) return;
+  if (tuple != nullptr && !tuple->has_position()) {
+    ++without_order_;
+    return;
+  }
   Writer* const known = WriterOf(entry);
   if (known == nullptr) return;
   Writer& writer = *known;
@@ -354,12 +362,38 @@ std::vector<Finding> ClockCheck::Report() const {
     findings.push_back({Level::kWarn, outside_.Text(segments_, "segments")});
   }
   writers_.AppendLeftOut("records", "writers", &findings);
-  if (findings.empty()) {
+  // A log without any times, as of a conversion, is no mistake.
+  if (without_time_.count() > 0 && without_time_.count() < decisions_) {
     findings.push_back(
-        {Level::kPass, absl::StrCat("the times of ", records_,
-                                    " records are in their order")});
+        {Level::kWarn,
+         absl::StrCat("time is missing in ",
+                      without_time_.Text(decisions_, "decisions"),
+                      "; reward files with a horizon leave them out")});
+  }
+  if (findings.empty()) {
+    findings.push_back({Level::kPass, OrderText()});
   }
   return findings;
+}
+
+std::string ClockCheck::OrderText() const {
+  const uint64_t ordered = records_ - without_order_;
+  std::vector<std::string> texts;
+  if (without_time_.count() > 0) {
+    texts.push_back(absl::StrCat("none of ", decisions_,
+                                 " decisions has a time; reward files with a "
+                                 "horizon leave them out"));
+  }
+  if (without_order_ > 0) {
+    texts.push_back(absl::StrCat(without_order_,
+                                 " tuples were not written by a sidecar, so "
+                                 "that their order is unknown"));
+  }
+  if (ordered > 0 || texts.empty()) {
+    texts.push_back(
+        absl::StrCat("the times of ", ordered, " records are in their order"));
+  }
+  return absl::StrJoin(texts, "; ");
 }
 
 }  // namespace sortition

@@ -115,14 +115,19 @@ class ClockCheck : public LogCheck {
   Writer* WriterOf(const LogEntry& entry);
   void TakeTime(const LogEntry& entry, int64_t time_us);
   void EndSegment(const LogEntry& entry);
+  // Returns the text of the finding if nothing is wrong.
+  std::string OrderText() const;
 
   const int64_t bound_us_;
   uint64_t segments_ = 0;
-  uint64_t records_ = 0;
+  uint64_t decisions_ = 0;
+  uint64_t records_ = 0;        // With a time.
+  uint64_t without_order_ = 0;  // Of `records_`: tuples no sidecar wrote.
   BoundedMap<std::string, Writer> writers_;
   int64_t oldest_us_ = 0;  // In the segment; 0: no record yet.
   int64_t newest_us_ = 0;
   int64_t closed_us_ = 0;
+  Offences without_time_;
   Offences back_;
   Offences told_;     // Steps that are in the log.
   Offences outside_;  // Of the time in which the segment was written.

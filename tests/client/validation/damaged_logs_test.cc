@@ -132,6 +132,37 @@ TEST_F(DamagedLogTest, AClockThatWasSetAndSaidSoIsAWarning) {
   EXPECT_EQ(Found().at("clock").level, Level::kWarn);
 }
 
+// Imported logs may have no times, and tuples of no sidecar have no order.
+TEST_F(DamagedLogTest, DecisionsWithoutATimeAreCounted) {
+  const Tuples clean = Log(Softmax(1, 0.1), 20);
+  Tuples tuples = clean;
+  for (size_t i = 5; i < 20; ++i) DecisionAt(i, &tuples)->clear_time_us();
+  Write(tuples);
+  ExpectOnly("clock", Level::kWarn,
+             "time is missing in 15 of 20 decisions, first");
+  std::filesystem::remove(path_);
+  tuples = clean;
+  for (auto& tuple : tuples) tuple.mutable_decision()->clear_time_us();
+  Write(tuples);
+  EXPECT_THAT(Found(), IsEmpty());
+  EXPECT_EQ(TextOf("clock"),
+            "none of 20 decisions has a time; reward files with a horizon "
+            "leave them out");
+  std::filesystem::remove(path_);
+  tuples = clean;
+  tuples[3].clear_position();
+  Write(tuples);
+  EXPECT_EQ(TextOf("clock"),
+            "1 tuples were not written by a sidecar, so that their order is "
+            "unknown; the times of 19 records are in their order");
+  std::filesystem::remove(path_);
+  for (auto& tuple : tuples) tuple.clear_position();
+  Write(tuples);
+  EXPECT_EQ(TextOf("clock"),
+            "20 tuples were not written by a sidecar, so that their order is "
+            "unknown");
+}
+
 TEST_F(DamagedLogTest, StampsOutsideTheTimeOfTheirSegment) {
   constexpr int64_t kBegun = 1700000000000000;
   constexpr int64_t kFarAhead = 4000000000000000;

@@ -107,6 +107,14 @@ class ValidateFixture : public testing::Test {
     return found;
   }
 
+  // Returns the first finding of a check, whether or not it passes.
+  std::string TextOf(const std::string& check) {
+    for (const CheckResult& result : Validate()) {
+      if (result.check == check) return result.finding.text;
+    }
+    return "";
+  }
+
   // Expects that `check` finds this, and no other check finds anything.
   void ExpectOnly(const std::string& check, Level level,
                   const std::string& text) {
