@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
+#include "io/models/store_listing.h"
 #include "io/spool/spool_writer.h"
 #include "process/log.h"
 #include "server/decisions/aggregate_service.h"
@@ -77,6 +78,9 @@ struct Server::Rep {
   void UpdateHealth();
   void NoteLog(SpoolState state);
   // Says why health is not SERVING; empty: it is, or the RPC port is dead.
+  // Returns what to add where no version of the default model is loaded:
+  // entries of its folder that may have been meant to be versions.
+  std::string NotVersions() const;
   std::string WhyNotReady();
   // Opens the HTTP port, if there is to be one.
   absl::Status StartHttp();
@@ -174,13 +178,23 @@ void Server::Rep::UpdateHealth() {
   grpc->SetRankingServes(log_serves && has_model);
 }
 
+std::string Server::Rep::NotVersions() const {
+  for (const ModelState& state : registry->List()) {
+    if (state.set->name != options.default_model()) continue;
+    const std::string text =
+        NotVersionsText(state.set->name, state.not_versions);
+    return text.empty() ? "" : absl::StrCat("\n", text);
+  }
+  return "";
+}
+
 std::string Server::Rep::WhyNotReady() {
   const std::lock_guard lock(health_mutex);
   if (is_draining) return "the server is draining: call another one";
   if (!log_serves) return "the log takes no records (spool.dir)";
   if (!has_model) {
     return absl::StrCat("no version of the model \"", options.default_model(),
-                        "\" is loaded (require_model)");
+                        "\" is loaded (require_model)", NotVersions());
   }
   return "";
 }

@@ -105,19 +105,6 @@ std::string WeightTable(const Model& model, const ModelFeatures& features,
                          order.size(), FormatTable(rows));
 }
 
-// Returns a line for each entry of the model's folder that is passed over.
-std::string IgnoredText(const config::v1::DescribeOptions& options) {
-  std::string text;
-  const auto listing = ListModelFolder(
-      absl::StrCat(options.model_store(), "/", options.model()));
-  if (!listing.ok()) return text;
-  for (const IgnoredEntry& entry : listing->ignored) {
-    absl::StrAppend(&text, "not a version: ", options.model(), "/", entry.name,
-                    ": ", entry.reason, "\n");
-  }
-  return text;
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> DescribeModel(const Model& model,
@@ -146,17 +133,17 @@ absl::StatusOr<std::string> DescribeVersion(
   if (version == 0) {
     ASSIGN_OR_RETURN(version, NewestVersion(options.model(), store));
   }
-  const std::string ignored = IgnoredText(options);
   if (version == 0) {
-    return absl::NotFoundError(absl::StrCat(
-        "model is '", options.model(), "', there is no version of it in ",
-        options.model_store(), ignored.empty() ? "" : "\n", ignored));
+    return NoVersionError(options.model_store(), options.model());
   }
   ASSIGN_OR_RETURN(const StoredModel stored,
                    store.Load(options.model(), version));
   ASSIGN_OR_RETURN(const std::string text,
                    DescribeModel(stored.model, options.weights()));
-  return text + ignored;
+  ASSIGN_OR_RETURN(const VersionListing listing,
+                   ListModelFolder(absl::StrCat(options.model_store(), "/",
+                                                options.model())));
+  return text + NotVersionsText(options.model(), listing.ignored);
 }
 
 }  // namespace sortition

@@ -196,4 +196,23 @@ absl::StatusOr<ModelListing> ListStore(const std::string& root) {
   return listing;
 }
 
+absl::Status NoVersionError(const std::string& root, const std::string& model) {
+  const auto listing = ListModelFolder(absl::StrCat(root, "/", model));
+  const std::string ignored =
+      listing.ok() ? NotVersionsText(model, listing->ignored) : "";
+  return absl::NotFoundError(
+      absl::StrCat("model '", model, "' has no version in ", root,
+                   ignored.empty() ? "" : "\n", ignored));
+}
+
+std::string NotVersionsText(const std::string& model,
+                            const std::vector<IgnoredEntry>& ignored) {
+  std::string text;
+  for (const IgnoredEntry& entry : ignored) {
+    absl::StrAppend(&text, "not a version: ", model, "/", entry.name, ": ",
+                    entry.reason, "\n");
+  }
+  return text;
+}
+
 }  // namespace sortition

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace sortition {
@@ -37,5 +38,14 @@ absl::StatusOr<VersionListing> ListModelFolder(const std::string& model_dir);
 // ValidateModelName() permits. Other folders are reported, unless they are
 // hidden or "lost+found", and files as by ListModelFolder().
 absl::StatusOr<ModelListing> ListStore(const std::string& root);
+
+// Returns NotFound for a model without a version, with a line for each entry of
+// its folder that may have been meant to be one.
+absl::Status NoVersionError(const std::string& root, const std::string& model);
+
+// Returns a line for each of the entries of a model's folder: "not a version:
+// ads/v2: …".
+std::string NotVersionsText(const std::string& model,
+                            const std::vector<IgnoredEntry>& ignored);
 
 }  // namespace sortition

@@ -137,7 +137,7 @@ TEST(DescribeTest, FindsTheNewestVersion) {
   options.set_model_store(dir.Sub("models"));
   options.set_model("m");
   EXPECT_THAT(DescribeVersion(options),
-              IsNotFound("model is 'm', there is no version of it"));
+              IsNotFound("model 'm' has no version in "));
   const ModelStore store(options.model_store());
   for (int version = 1; version <= 2; ++version) {
     ASSERT_OK(store.Publish(MatrixModel(), nullptr, {}));

@@ -9,6 +9,7 @@
 #include "core/base/status_macros.h"
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"
+#include "io/models/store_listing.h"
 #include "io/segments/decision_view.h"
 #include "io/segments/shown_action.h"
 #include "trainer/frames/model_frame.h"
@@ -87,9 +88,7 @@ absl::Status ClickLog::LoadFeatures() {
   ASSIGN_OR_RETURN(const uint64_t newest,
                    NewestVersion(options_.model(), store));
   if (newest == 0) {
-    return absl::NotFoundError(absl::StrCat("model '", options_.model(),
-                                            "' has no version in ",
-                                            options_.model_store()));
+    return NoVersionError(options_.model_store(), options_.model());
   }
   ASSIGN_OR_RETURN(const StoredModel stored,
                    store.Load(options_.model(), newest));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
+#include "io/models/store_listing.h"
 #include "process/log.h"
 #include "trainer/exploration/exploration_list.h"
 #include "trainer/frames/model_frame.h"
@@ -49,9 +50,7 @@ absl::StatusOr<StoredModel> LoadCalibrated(const CalibrateOptions& options,
   if (version == 0) {
     ASSIGN_OR_RETURN(const auto versions, store.ListVersions(options.model()));
     if (versions.empty()) {
-      return absl::NotFoundError(absl::StrCat("model '", options.model(),
-                                              "' has no version in ",
-                                              options.model_store()));
+      return NoVersionError(options.model_store(), options.model());
     }
     version = versions.back();
   }

@@ -16,6 +16,7 @@
 #include "io/files.h"
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"
+#include "io/models/store_listing.h"
 #include "trainer/labelled/labelled_frame.h"
 
 namespace sortition {
@@ -140,9 +141,7 @@ absl::StatusOr<ModelScorer> LoadModelScorer(const std::string& model_store,
   if (version == 0) {
     ASSIGN_OR_RETURN(version, NewestVersion(model, store));
     if (version == 0) {
-      return absl::NotFoundError(
-          absl::StrCat("model is '", model, "', there is no version of it in ",
-                       model_store));
+      return NoVersionError(model_store, model);
     }
   }
   ASSIGN_OR_RETURN(const StoredModel stored, store.Load(model, version));

@@ -8,6 +8,7 @@
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
 #include "io/models/newest_version.h"
+#include "io/models/store_listing.h"
 #include "trainer/frames/model_frame.h"
 
 namespace sortition {
@@ -71,9 +72,7 @@ absl::StatusOr<model::v1::Model> PolicySet::LoadVersion(
   if (spec.kind == PolicySpec::Kind::kNewest) {
     ASSIGN_OR_RETURN(version, NewestVersion(options.model(), store));
     if (version == 0) {
-      return absl::NotFoundError(absl::StrCat("model '", options.model(),
-                                              "' has no version in ",
-                                              options.model_store()));
+      return NoVersionError(options.model_store(), options.model());
     }
   }
   ASSIGN_OR_RETURN(StoredModel stored, store.Load(options.model(), version));

@@ -21,6 +21,7 @@
 #include "core/base/status_macros.h"
 #include "io/models/model_store.h"
 #include "io/models/serving_state.h"
+#include "io/models/store_listing.h"
 #include "io/models/version_removal.h"
 #include "io/segments/log_paths.h"
 #include "process/text_table.h"
@@ -214,9 +215,7 @@ absl::StatusOr<PruneReport> Prune(const PruneOptions& options) {
   {
     ASSIGN_OR_RETURN(const auto versions, store.ListVersions(options.model()));
     if (versions.empty()) {
-      return absl::NotFoundError(absl::StrCat("model '", options.model(),
-                                              "' has no version in ",
-                                              options.model_store()));
+      return NoVersionError(options.model_store(), options.model());
     }
   }
   const auto run = [&](const model::v1::Serving& serving) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -155,10 +156,15 @@ TEST_F(HttpPortTest, ModelsWithAPortOfTheirOwnAreNotChangedHere) {
 
 TEST_F(HttpPortTest, SaysWhyItIsNotReady) {
   options_.set_require_model(true);
+  std::filesystem::create_directories(options_.model_store() +
+                                      "/fresh/0000001");
   StartServer();
   const HttpReply reply = GetHttp(http_port(), "/readyz");
   EXPECT_EQ(reply.code, 503);
-  EXPECT_THAT(reply.body, HasSubstr("no version of the model \\\"fresh\\\""));
+  EXPECT_THAT(reply.body,
+              testing::AllOf(HasSubstr("no version of the model \\\"fresh\\\""),
+                             HasSubstr("not a version: fresh/0000001: "),
+                             HasSubstr("rename it to 1")));
   EXPECT_EQ(GetHttp(http_port(), "/healthz").code, 200);
 }
 

@@ -286,8 +286,7 @@ TEST_F(EvaluateOrdersTest, RefusesWhatItCannotJudge) {
   options_.clear_scores();
   options_.set_model_store(dir_.path() + "/store");
   std::filesystem::create_directory(dir_ / "store");
-  EXPECT_THAT(EvaluateOrders(options_),
-              IsNotFound("there is no version of it"));
+  EXPECT_THAT(EvaluateOrders(options_), IsNotFound("has no version in "));
   options_.clear_data();
   refuses("data is unset");
 }

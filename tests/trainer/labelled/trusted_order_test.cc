@@ -358,8 +358,8 @@ TEST_F(TrustedOrderTest, BadSourcesAreNamed) {
   trusted->clear_scores();
   trusted->set_version(0);
   EXPECT_THAT(Train(options),
-              IsNotFound("trusted_order.version: model is 'default', "
-                         "there is no version"));
+              IsNotFound("trusted_order.version: model 'default' has no "
+                         "version in "));
   trusted->set_version(7);
   EXPECT_THAT(Train(options).status().message(),
               HasSubstr("trusted_order.version: "));
