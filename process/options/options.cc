@@ -70,8 +70,18 @@ absl::Status SetInteger(const OptionField& option, absl::string_view text,
   return absl::OkStatus();
 }
 
-// A size or a duration with its unit, as the plain number that SetField()
-// reads.
+// Returns whether the option is a number between 0 and 1, for which a
+// percentage may stand.
+bool IsShare(const FieldDescriptor& field) {
+  const config::v1::OptionInfo& info = internal::InfoOf(field);
+  const bool is_fraction = field.cpp_type() == FieldDescriptor::CPPTYPE_FLOAT ||
+                           field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE;
+  return is_fraction && info.has_min() && info.min() >= 0 && info.has_max() &&
+         info.max() <= 1;
+}
+
+// A size, a duration or a share with its unit, as the plain number that
+// SetField() reads.
 absl::StatusOr<std::string> WithoutUnit(const OptionField& option,
                                         absl::string_view text) {
   switch (internal::UnitOf(option.field())) {
@@ -92,7 +102,15 @@ absl::StatusOr<std::string> WithoutUnit(const OptionField& option,
     case internal::OptionUnit::kNone:
       break;
   }
-  return std::string(text);
+  absl::string_view percentage = text;
+  if (!IsShare(option.field()) || !absl::ConsumeSuffix(&percentage, "%")) {
+    return std::string(text);
+  }
+  // The decimal point is moved in the text, so that 99.9% is exactly 0.999.
+  std::string share = absl::StrCat(percentage, "e-2");
+  double value = 0;
+  if (absl::SimpleAtod(share, &value)) return share;
+  return BadValue(option, text, "a number, or a percentage such as 20%");
 }
 
 // Sets a field, or adds to it where it is repeated.
@@ -210,8 +228,9 @@ absl::Status Assign(const Assignment& assignment, bool first, Message* root) {
     return SetField(option, assignment.value, message);
   }
   for (absl::string_view part : absl::StrSplit(assignment.value, ',')) {
-    RETURN_IF_ERROR(
-        SetField(option, absl::StripAsciiWhitespace(part), message));
+    ASSIGN_OR_RETURN(const std::string value,
+                     WithoutUnit(option, absl::StripAsciiWhitespace(part)));
+    RETURN_IF_ERROR(SetField(option, value, message));
   }
   return absl::OkStatus();
 }

@@ -165,7 +165,8 @@ std::string OptionsHelpEnd(const google::protobuf::Descriptor* descriptor) {
                        ", for example \"name: value\" per line and \"group { "
                        "name: value }\" for a group; sizes there are "
                        "numbers of bytes, and times numbers of seconds, "
-                       "without units. Flags override it. A "
+                       "without units. Flags override it. For a number in "
+                       "[0, 1] a flag may have a percentage: 20% is 0.2. A "
                        "group may be left out of a flag where the name is "
                        "unique; --name value works like --name=value."),
           0),

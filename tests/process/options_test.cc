@@ -51,6 +51,33 @@ absl::Status ParseServer(std::vector<std::string> arguments,
   return Parse(arguments, options);
 }
 
+TEST(OptionsTest, SharesMayBePercentages) {
+  config::v1::TrainOptions options;
+  const auto parse = [&](const std::string& flag) {
+    options.Clear();
+    return Parse({"--model_store=/s", "--tuples=t", flag}, &options);
+  };
+  const std::vector<std::pair<std::string, double>> cases = {
+      {"20%", 0.2}, {"99.9%", 0.999}, {"0.1%", 0.001}, {"0%", 0}, {"0.2", 0.2}};
+  for (const auto& [text, share] : cases) {
+    ASSERT_OK(parse("--uniform_mixture=" + text));
+    EXPECT_EQ(options.uniform_mixture(), share) << text;
+  }
+  EXPECT_THAT(parse("--uniform_mixture=101%"),
+              StatusIs(kInvalid, HasSubstr("[0, 1]")));
+  for (const char* const text : {"%", "x%", "20%%", "1e1%", "20 %"}) {
+    EXPECT_THAT(
+        parse(std::string("--uniform_mixture=") + text),
+        StatusIs(kInvalid, AllOf(HasSubstr(text),
+                                 HasSubstr("a percentage such as 20%"))));
+  }
+  ASSERT_OK(parse("--plan.margins=20%,0.1, 1%"));
+  EXPECT_THAT(options.plan().margins(), ElementsAre(0.2, 0.1, 0.01));
+  // Rewards are no shares.
+  EXPECT_THAT(parse("--reward_max=20%"),
+              StatusIs(kInvalid, HasSubstr("must be a number")));
+}
+
 // A flag that is a list may be given once for each entry: A,B is A and B.
 TEST(OptionsTest, FlagsThatAreListsMayBeRepeated) {
   config::v1::TrainOptions options;
