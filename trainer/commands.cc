@@ -79,7 +79,7 @@ Program TrainerProgram() {
                        RunConvert, kConvertHelp, CheckConfig)},
       .more_exit_codes =
           "3 the gate said no (train), a version went back (rollout), 4 too "
-          "little to learn from yet, or a rollout under way (train)",
+          "early: too little to learn from yet, or a rollout under way",
       .notes = LearnerTable(LearnersListed::kAll)};
 }
 
