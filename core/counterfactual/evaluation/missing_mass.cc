@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/check.h"
-#include "core/data/action.h"
 
 namespace sortition {
 
@@ -28,7 +27,7 @@ std::vector<double> ProbabilitiesOfTwo(const LoggedSelection& selection) {
   std::vector<double> probabilities(n + 1, 0);
   const double logged = std::exp(selection.log_propensity);
   const size_t chosen =
-      selection.action == kAbstain ? n : static_cast<size_t>(selection.action);
+      selection.action < 0 ? n : static_cast<size_t>(selection.action);
   size_t num_actions = 0;
   for (size_t i = 0; i <= n; ++i) {
     const bool is_possible =

@@ -42,7 +42,7 @@ struct LoggedSelection {
   size_t num_candidates = 0;
   std::span<const bool> eligible = {};  // By document; empty: all are.
   bool can_abstain = false;
-  int32_t action = 0;  // Document index, or kAbstain.
+  int32_t action = 0;  // Document index; negative: abstained.
   double log_propensity = 0;
 };
 
