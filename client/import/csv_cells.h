@@ -2,6 +2,7 @@
 // The cells of a CSV line by what they are.
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -87,12 +88,16 @@ class CsvCells {
   static bool ParseWhole(absl::string_view text, Number* number) {
     double value = 0;
     if constexpr (std::is_floating_point_v<Number>) return false;
+    constexpr double kMaxExact = 9007199254740992;  // 2^53.
+    using Limits = std::numeric_limits<Number>;
     if (!ParseNumber(text, &value) || value != std::floor(value) ||
-        std::abs(value) > 9007199254740992.0) {  // 2^53.
+        std::abs(value) > kMaxExact ||
+        value < static_cast<double>(Limits::min()) ||
+        value > static_cast<double>(Limits::max())) {
       return false;
     }
     *number = static_cast<Number>(value);
-    return static_cast<double>(*number) == value;
+    return true;
   }
 
   // Puts the columns of features into the order of the first file, by name.
