@@ -70,11 +70,12 @@ std::vector<std::string> Warnings(const ImportReport& report) {
 
 void Tally::Add(absl::string_view kind, const InputPlace& place,
                 uint64_t count) {
-  Entry& entry = entries_[kind];
-  if (entry.count == 0) {
-    entry.first = absl::StrCat(place.file, ":", place.line);
+  auto entry = entries_.find(kind);
+  if (entry == entries_.end()) {
+    entry = entries_.emplace(std::string(kind), Entry()).first;
+    entry->second.first = absl::StrCat(place.file, ":", place.line);
   }
-  entry.count += count;
+  entry->second.count += count;
 }
 
 std::string ImportReportText(const ImportReport& report) {

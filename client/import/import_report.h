@@ -1,11 +1,11 @@
 #pragma once
 // What an import read, left out and assumed.
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "client/import/import_statistics.h"
 
@@ -27,12 +27,12 @@ class Tally {
   void Add(absl::string_view kind, const InputPlace& place, uint64_t count = 1);
 
   // By kind, in alphabetical order.
-  std::map<std::string, Entry> entries() const {
-    return {entries_.begin(), entries_.end()};
+  const std::map<std::string, Entry, std::less<>>& entries() const {
+    return entries_;
   }
 
  private:
-  absl::flat_hash_map<std::string, Entry> entries_;
+  std::map<std::string, Entry, std::less<>> entries_;
 };
 
 // Phrase of an assumption that several formats make.
