@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/import/csv_cells.h"
 #include "client/import/csv_named_columns.h"
@@ -39,6 +40,11 @@ class CsvImporter : public Importer {
   void BeginFile() override { cells_.Clear(); }
 
   void Line(const InputLine& line, const InputPlace& place) override {
+    if (cells_.header().empty() && line.size == 5 &&
+        absl::StartsWith(line.text(), "sep=")) {
+      delimiter_ = line.data[4];  // Excel states it in a line of its own.
+      return;
+    }
     line_hash_ = HashBytes(line.text());
     absl::Status status =
         SplitCsvRecord(line, cells_.mutable_fields(), delimiter_);
@@ -386,7 +392,7 @@ class CsvImporter : public Importer {
 
   const config::v1::LogImportOptions& options_;
   const bool by_decision_;
-  const char delimiter_;
+  char delimiter_;
   const CsvMapping mapping_;
   const FileSchema schema_;
   std::optional<CsvNamedColumns> named_;  // Set where there is a schema.

@@ -154,7 +154,7 @@ class DsjsonImporter : public JsonImporter {
 
   absl::StatusOr<bool> Read(const JsonValue& object,
                             log::v1::BanditTuple* tuple) override {
-    FindMembers(object);
+    RETURN_IF_ERROR(FindMembers(object));
     const JsonValue* context = event_[kContext];
     if (context == nullptr) {
       ASSIGN_OR_RETURN(const bool is_reference, ReadReference());
@@ -637,8 +637,9 @@ class DsjsonImporter : public JsonImporter {
     feedback->set_time_us(reward->time_us);
   }
 
-  // Finds all members at once. The first of several with the same name counts.
-  void FindMembers(const JsonValue& object) {
+  // Finds all members at once. Parsers disagree about which of several members
+  // with the same name counts.
+  absl::Status FindMembers(const JsonValue& object) {
     event_.fill(nullptr);
     unused_.clear();
     for (const auto& member : object.GetObject()) {
@@ -646,10 +647,12 @@ class DsjsonImporter : public JsonImporter {
       const auto key = Keys().find(TextOf(member.name));
       if (key == Keys().end()) {
         unused_.push_back(TextOf(member.name));
-      } else if (key->second < kNumKeys && event_[key->second] == nullptr) {
+      } else if (key->second < kNumKeys) {
+        if (event_[key->second] != nullptr) return Twice(key->first);
         event_[key->second] = &member.value;
       }
     }
+    return absl::OkStatus();
   }
 
   absl::Status ReadRest(log::v1::BanditTuple* tuple) {

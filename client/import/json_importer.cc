@@ -44,6 +44,11 @@ absl::Status JsonImporter::ReadId(const JsonValue* id, absl::string_view name,
   return absl::OkStatus();
 }
 
+absl::Status JsonImporter::Twice(absl::string_view key) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the key '", Shown(key), "' is there twice, must be there once"));
+}
+
 void JsonImporter::ReportUnusedKey(absl::string_view key) {
   report().ignored.Add(absl::StrCat("values of the key '", Shown(key), "'"),
                        place_);

@@ -27,6 +27,8 @@ class JsonImporter : public Importer {
   absl::Status ReadId(const JsonValue* id, absl::string_view name,
                       log::v1::Decision* decision);
   void ReportUnusedKey(absl::string_view key);
+  // Returns the error that an object has a key twice.
+  static absl::Status Twice(absl::string_view key);
 
  private:
   // Fills in the tuple, which is empty. Returns false if the line is not a

@@ -67,7 +67,7 @@ class JsonlImporter : public JsonImporter {
       }
     }
     const auto& [features, action, propensity, reward] = members;
-    ReportUnknownKeys(object);
+    RETURN_IF_ERROR(CheckKeys(object));
     log::v1::Decision* decision = tuple->mutable_decision();
     RETURN_IF_ERROR(ReadId(FindValue(object, "id"), "id", decision));
     if (const JsonValue* unit = FindValue(object, "unit")) {
@@ -96,8 +96,8 @@ class JsonlImporter : public JsonImporter {
     return absl::OkStatus();
   }
 
-  // A key that is misspelled must not pass unnoticed.
-  void ReportUnknownKeys(const JsonValue& object) {
+  // A key that is misspelled must not pass unnoticed, and none be given twice.
+  absl::Status CheckKeys(const JsonValue& object) {
     constexpr absl::string_view kKnown[] = {
         "id", "action", "propensity", "reward", "unit", "attributes", "time"};
     for (const auto& member : object.GetObject()) {
@@ -108,7 +108,12 @@ class JsonlImporter : public JsonImporter {
           (schema_ == nullptr ? key == "features"
                               : key == "query" || key == "candidates");
       if (!is_known) ReportUnusedKey(key);
+      if (is_known &&
+          FindMember(object, std::string(key).c_str()) != &member.value) {
+        return Twice(key);
+      }
     }
+    return absl::OkStatus();
   }
 
   absl::Status ReadFeatures(const JsonValue& rows,
