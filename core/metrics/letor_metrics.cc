@@ -34,8 +34,8 @@ void AddTo(const LetorFigures& figures, double share, LetorFigures* sum) {
 }  // namespace
 
 LetorFigures LetorFiguresOf(const TiedRanking& ranking) {
-  CHECK(ranking.size() > 0);
   LetorFigures figures;
+  if (ranking.size() == 0) return figures;
   const std::vector<double> gains = CumulatedGains(ranking);
   const std::vector<double> best = CumulatedGains(ranking.Best());
   if (best.front() == 0) return figures;

@@ -28,7 +28,7 @@ struct LetorFigures {
   double average_precision = 0;
 };
 
-// Returns the metrics of one query. Requires at least one candidate.
+// Returns the metrics of one query; all are 0 for a ranking without candidates.
 LetorFigures LetorFiguresOf(const TiedRanking& ranking);
 
 // Returns the means over queries. Requires at least one query.

@@ -34,6 +34,31 @@ size_t CountRelevant(std::span<const uint32_t> relevances,
       [=](uint32_t relevance) { return relevance >= relevant_from; }));
 }
 
+// Returns the expected number of candidates with relevance >= relevant_from
+// among the first k ranks.
+double RelevantWithin(const TiedRanking& ranking, uint32_t relevant_from,
+                      uint32_t k) {
+  const std::vector<double> relevant =
+      ranking.ExpectedGains([=](uint32_t relevance) {
+        return relevance >= relevant_from ? 1.0 : 0.0;
+      });
+  double sum = 0;
+  for (size_t rank = 0; rank < RanksUpTo(ranking, k); ++rank) {
+    sum += relevant[rank];
+  }
+  return sum;
+}
+
+// Returns the number of candidates with relevance >= relevant_from, those
+// without a rank included.
+size_t CountAllRelevant(const TiedRanking& ranking, uint32_t relevant_from) {
+  size_t count = CountRelevant(ranking.unranked(), relevant_from);
+  for (size_t g = 0; g < ranking.num_groups(); ++g) {
+    count += CountRelevant(ranking.group(g), relevant_from);
+  }
+  return count;
+}
+
 // Returns M_m = E[Π of the first m factors] for m = 0 .. n, where the factors
 // are in random order. M_m is an elementary symmetric polynomial divided by its
 // number of terms. One more factor f makes it
@@ -99,15 +124,35 @@ double ExpectedReciprocalRank(const TiedRanking& ranking,
 double Precision(const TiedRanking& ranking, uint32_t relevant_from,
                  uint32_t k) {
   CHECK(k > 0);
-  const std::vector<double> relevant =
-      ranking.ExpectedGains([=](uint32_t relevance) {
-        return relevance >= relevant_from ? 1.0 : 0.0;
-      });
-  double sum = 0;
-  for (size_t rank = 0; rank < RanksUpTo(ranking, k); ++rank) {
-    sum += relevant[rank];
+  return RelevantWithin(ranking, relevant_from, k) / k;
+}
+
+double Recall(const TiedRanking& ranking, uint32_t relevant_from, uint32_t k) {
+  CHECK(k > 0);
+  return RelevantWithin(ranking, relevant_from, k) /
+         static_cast<double>(CountAllRelevant(ranking, relevant_from));
+}
+
+// Only the first group with a relevant candidate counts: unless all of it is
+// within the first k ranks, which makes success certain, worse groups are
+// beyond them. In a group of n candidates with r relevant ones, the first m
+// places have no relevant one with probability Π_{i < m} (n - r - i) / (n - i).
+double Success(const TiedRanking& ranking, uint32_t relevant_from, uint32_t k) {
+  CHECK(k > 0);
+  for (size_t g = 0; g < ranking.num_groups(); ++g) {
+    const auto n = static_cast<double>(ranking.group(g).size());
+    const auto r =
+        static_cast<double>(CountRelevant(ranking.group(g), relevant_from));
+    if (r == 0) continue;
+    double none = 1;
+    for (size_t i = 0; i < ranking.group(g).size(); ++i) {
+      if (ranking.begin(g) + i >= k) break;
+      const auto place = static_cast<double>(i);
+      none *= std::max(0.0, n - r - place) / (n - place);
+    }
+    return 1 - none;
   }
-  return sum / k;
+  return 0;
 }
 
 // In a group of n candidates with r relevant ones, the candidate at place m is
@@ -130,6 +175,8 @@ double AveragePrecision(const TiedRanking& ranking, uint32_t relevant_from) {
     }
     better += r;
   }
+  better +=
+      static_cast<double>(CountRelevant(ranking.unranked(), relevant_from));
   return better > 0 ? sum / better : 0;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // Metrics of the quality of a ranking. Each is the expectation over random
-// orders of the candidates with equal scores (tied_ranking.h).
+// orders of the candidates with equal scores (tied_ranking.h). Relevant
+// candidates without a rank (TiedRanking::unranked()) count in the best order
+// of NDCG and in the denominators of average precision and recall.
 #include <cstdint>
 
 #include "core/metrics/tied_ranking.h"
@@ -34,8 +36,16 @@ double ExpectedReciprocalRank(const TiedRanking& ranking,
 double Precision(const TiedRanking& ranking, uint32_t relevant_from,
                  uint32_t k);
 
+// Returns the share of the candidates with relevance >= relevant_from that are
+// among the first k ranks; NaN if there are none. Requires k > 0.
+double Recall(const TiedRanking& ranking, uint32_t relevant_from, uint32_t k);
+
+// Returns the probability that one of the first k ranks has relevance >=
+// relevant_from. Requires k > 0.
+double Success(const TiedRanking& ranking, uint32_t relevant_from, uint32_t k);
+
 // Returns the mean of the precisions at the ranks of the candidates with
-// relevance >= relevant_from; 0 if there are none.
+// relevance >= relevant_from, 0 for those without a rank; 0 if there are none.
 double AveragePrecision(const TiedRanking& ranking, uint32_t relevant_from);
 
 // Returns 1 / (rank + 1) for the first candidate with relevance >=

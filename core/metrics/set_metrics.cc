@@ -11,6 +11,13 @@ double Ratio(uint64_t part, uint64_t rest) {
 
 }  // namespace
 
+void SetCounts::Add(const SetCounts& other) {
+  true_positives += other.true_positives;
+  false_positives += other.false_positives;
+  false_negatives += other.false_negatives;
+  true_negatives += other.true_negatives;
+}
+
 SetCounts CountSet(std::span<const uint8_t> called,
                    std::span<const uint8_t> relevant) {
   CHECK(called.size() == relevant.size());
@@ -44,6 +51,36 @@ double FBeta(const SetCounts& counts, double beta) {
   if (a + b + c == 0) return 1;
   const double beta2 = beta * beta;
   return (1 + beta2) * a / ((1 + beta2) * a + b + beta2 * c);
+}
+
+double Jaccard(const SetCounts& counts) {
+  const uint64_t wrong = counts.false_positives + counts.false_negatives;
+  if (counts.true_positives + wrong == 0) return 1;
+  return Ratio(counts.true_positives, wrong);
+}
+
+double HammingLoss(const SetCounts& counts) {
+  return Ratio(counts.false_positives + counts.false_negatives,
+               counts.true_positives + counts.true_negatives);
+}
+
+double SubsetAccuracy(const SetCounts& counts) {
+  return counts.false_positives + counts.false_negatives == 0 ? 1 : 0;
+}
+
+MacroF1 MacroF1Of(std::span<const SetCounts> kinds) {
+  MacroF1 macro;
+  for (const SetCounts& counts : kinds) {
+    if (counts.true_positives + counts.false_positives +
+            counts.false_negatives ==
+        0) {
+      continue;
+    }
+    macro.value += FBeta(counts, 1);
+    ++macro.counted;
+  }
+  macro.value /= static_cast<double>(macro.counted);
+  return macro;
 }
 
 }  // namespace sortition

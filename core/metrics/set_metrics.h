@@ -11,6 +11,8 @@ struct SetCounts {
   uint64_t false_positives = 0;  // b
   uint64_t false_negatives = 0;  // c
   uint64_t true_negatives = 0;   // d
+
+  void Add(const SetCounts& other);
 };
 
 // Counts the items of each kind. `called` (predicted to be relevant) and
@@ -26,5 +28,25 @@ double Precision(const SetCounts& counts);    // a / (a + b)
 // Returns (1 + β²) a / ((1 + β²) a + b + β² c); 1 if no item is relevant and
 // none is predicted. Requires beta > 0.
 double FBeta(const SetCounts& counts, double beta);
+
+// Returns a / (a + b + c), the Jaccard index; 1 if no item is relevant and none
+// is predicted.
+double Jaccard(const SetCounts& counts);
+
+// Returns (b + c) / (a + b + c + d), the share of the items that are predicted
+// wrongly. NaN if there are none.
+double HammingLoss(const SetCounts& counts);
+
+// Returns 1 if every item is predicted correctly, else 0.
+double SubsetAccuracy(const SetCounts& counts);
+
+// The mean of FBeta() with beta = 1 over several kinds of items, such as
+// labels. Kinds without an item that is relevant or predicted (a + b + c = 0)
+// do not count.
+struct MacroF1 {
+  double value = 0;  // NaN if no kind counts.
+  uint64_t counted = 0;
+};
+MacroF1 MacroF1Of(std::span<const SetCounts> kinds);
 
 }  // namespace sortition

@@ -71,8 +71,11 @@ uint64_t CountFalling(std::span<const uint32_t> values) {
 }  // namespace
 
 TiedRanking::TiedRanking(std::span<const double> scores,
-                         std::span<const uint32_t> relevances) {
+                         std::span<const uint32_t> relevances,
+                         std::span<const uint32_t> unranked)
+    : unranked_(unranked.begin(), unranked.end()) {
   CHECK(scores.size() == relevances.size());
+  std::sort(unranked_.begin(), unranked_.end(), std::greater<>());
   const std::vector<uint32_t> order = ByScore(scores);
   for (const uint32_t i : order) relevances_.push_back(relevances[i]);
   for (size_t begin = 0; begin < order.size(); begin = ends_.back()) {
@@ -84,8 +87,12 @@ TiedRanking::TiedRanking(std::span<const double> scores,
   }
 }
 
-TiedRanking TiedRanking::OfOrder(std::span<const uint32_t> relevances) {
+TiedRanking TiedRanking::OfOrder(std::span<const uint32_t> relevances,
+                                 std::span<const uint32_t> unranked) {
   TiedRanking ranking;
+  ranking.unranked_.assign(unranked.begin(), unranked.end());
+  std::sort(ranking.unranked_.begin(), ranking.unranked_.end(),
+            std::greater<>());
   ranking.relevances_.assign(relevances.begin(), relevances.end());
   ranking.ends_.resize(relevances.size());
   std::iota(ranking.ends_.begin(), ranking.ends_.end(), size_t{1});
@@ -94,6 +101,7 @@ TiedRanking TiedRanking::OfOrder(std::span<const uint32_t> relevances) {
 
 TiedRanking TiedRanking::Best() const {
   std::vector<uint32_t> best = relevances_;
+  best.insert(best.end(), unranked_.begin(), unranked_.end());
   std::sort(best.begin(), best.end(), std::greater<>());
   return OfOrder(best);
 }

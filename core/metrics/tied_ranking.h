@@ -22,12 +22,18 @@ namespace sortition {
 // Immutable.
 class TiedRanking {
  public:
-  // Requires as many relevances as scores, and scores without NaN.
+  // Requires as many relevances as scores, and scores without NaN. `unranked`
+  // has the relevances of judged candidates that the ranking lacks, as a search
+  // engine lacks documents that it did not retrieve. They have no rank, but
+  // metrics that compare with all relevant candidates count them.
   TiedRanking(std::span<const double> scores,
-              std::span<const uint32_t> relevances);
+              std::span<const uint32_t> relevances,
+              std::span<const uint32_t> unranked = {});
   // Makes a ranking without ties from the relevances in rank order.
-  static TiedRanking OfOrder(std::span<const uint32_t> relevances);
+  static TiedRanking OfOrder(std::span<const uint32_t> relevances,
+                             std::span<const uint32_t> unranked = {});
 
+  // Returns the number of ranks.
   size_t size() const { return relevances_.size(); }
   size_t num_groups() const { return ends_.size(); }
   // Returns the first rank of a group.
@@ -39,7 +45,10 @@ class TiedRanking {
         .subspan(begin(group), ends_[group] - begin(group));
   }
 
-  // Returns the ranking by falling relevance, without ties.
+  // Returns the relevances of the candidates that have no rank, highest first.
+  std::span<const uint32_t> unranked() const { return unranked_; }
+
+  // Returns the ranking of all candidates by falling relevance, without ties.
   TiedRanking Best() const;
 
   // Returns E[gain(relevance)] for each rank.
@@ -61,6 +70,7 @@ class TiedRanking {
 
   std::vector<uint32_t> relevances_;  // By group; within a group falling.
   std::vector<size_t> ends_;          // End of each group, as a rank.
+  std::vector<uint32_t> unranked_;    // Falling.
 };
 
 // Counts of pairs of candidates with different relevances, in one or more

@@ -131,6 +131,20 @@ TEST(LetorMetricsTest, MeansCountEveryQueryTheSame) {
   EXPECT_DOUBLE_EQ(mean.precision[9], (0.1 + 0 + 0.1) / 3);
 }
 
+TEST(RecallTest, IsTheShareOfTheRelevantThatIsFound) {
+  EXPECT_DOUBLE_EQ(Recall(Order({2, 0, 1, 1}), 1, 1), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(Recall(Order({2, 0, 1, 1}), 1, 3), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(Recall(Order({2, 0, 1, 1}), 2, 9), 1);
+  EXPECT_TRUE(std::isnan(Recall(Order({0}), 1, 1)));
+}
+
+TEST(SuccessTest, IsOneIfAnyOfTheFirstIsRelevant) {
+  EXPECT_EQ(Success(Order({0, 1, 2}), 1, 1), 0);
+  EXPECT_EQ(Success(Order({0, 1, 2}), 1, 2), 1);
+  EXPECT_EQ(Success(Order({0, 1, 2}), 2, 2), 0);
+  EXPECT_EQ(Success(Order({0, 1, 2}), 2, 9), 1);
+}
+
 using Set = std::vector<uint8_t>;
 
 // a = 2, b = 1, c = 3, d = 4.
@@ -143,6 +157,24 @@ TEST(SetMetricsTest, CountsTheFourCases) {
   EXPECT_EQ(counts.false_positives, 1u);
   EXPECT_EQ(counts.false_negatives, 3u);
   EXPECT_EQ(counts.true_negatives, 4u);
+}
+
+TEST(SetMetricsTest, CountsWrongItems) {
+  EXPECT_DOUBLE_EQ(Jaccard(kCounts), 2.0 / 6);
+  EXPECT_EQ(Jaccard({0, 0, 0, 4}), 1);
+  EXPECT_DOUBLE_EQ(HammingLoss(kCounts), 4.0 / 10);
+  EXPECT_EQ(SubsetAccuracy(kCounts), 0);
+  EXPECT_EQ(SubsetAccuracy({2, 0, 0, 1}), 1);
+}
+
+// F1 is 2 · 2 / (4 + 1 + 3) = 1/2 of the first label, 0 of the second; the
+// third has nothing to find and nothing was found.
+TEST(SetMetricsTest, MacroF1LeavesOutLabelsThatDoNotOccur) {
+  const std::vector<SetCounts> labels = {kCounts, {0, 1, 0, 9}, {0, 0, 0, 10}};
+  const MacroF1 macro = MacroF1Of(labels);
+  EXPECT_DOUBLE_EQ(macro.value, 0.25);
+  EXPECT_EQ(macro.counted, 2u);
+  EXPECT_TRUE(std::isnan(MacroF1Of({}).value));
 }
 
 TEST(SetMetricsTest, AreTheLecturesRatios) {

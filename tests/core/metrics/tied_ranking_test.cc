@@ -22,8 +22,9 @@ constexpr uint32_t kMaxGrade = 3;
 struct TiedQuery {
   std::vector<double> scores;
   std::vector<uint32_t> relevances;
+  std::vector<uint32_t> unranked = {};  // Of candidates without a rank.
 
-  TiedRanking ranking() const { return {scores, relevances}; }
+  TiedRanking ranking() const { return {scores, relevances, unranked}; }
 };
 
 // Few different scores, so that nearly all queries have ties.
@@ -33,6 +34,9 @@ TiedQuery RandomTies(std::mt19937_64* random) {
   for (size_t i = 0; i < n; ++i) {
     query.scores.push_back(static_cast<double>((*random)() % 3));
     query.relevances.push_back(static_cast<uint32_t>((*random)() % 4));
+  }
+  for (uint64_t i = (*random)() % 3; i > 0; --i) {
+    query.unranked.push_back(static_cast<uint32_t>((*random)() % 4));
   }
   return query;
 }
@@ -92,6 +96,12 @@ std::vector<NamedMetric> AllMetrics() {
     metrics.insert(
         metrics.end(),
         {{"P" + at, [k](const auto& r) { return Precision(r, 2, k); }},
+         {"recall" + at,
+          [k](const auto& r) {
+            const double value = Recall(r, 2, k);
+            return std::isnan(value) ? 0 : value;
+          }},
+         {"success" + at, [k](const auto& r) { return Success(r, 2, k); }},
          {"LETOR's NDCG" + at,
           [k](const auto& r) { return LetorFiguresOf(r).ndcg[k - 1]; }},
          {"LETOR's P" + at,
@@ -106,13 +116,13 @@ TEST(TiedRankingTest, EveryMetricIsTheMeanOverAllOrdersOfTies) {
   for (int trial = 0; trial < 60; ++trial) {
     const TiedQuery query = RandomTies(&random);
     for (const NamedMetric& metric : metrics) {
-      EXPECT_NEAR(
-          metric.of(query.ranking()),
-          MeanOverOrders(query,
-                         [&](const auto& relevances) {
-                           return metric.of(TiedRanking::OfOrder(relevances));
-                         }),
-          1e-12)
+      EXPECT_NEAR(metric.of(query.ranking()),
+                  MeanOverOrders(query,
+                                 [&](const auto& relevances) {
+                                   return metric.of(TiedRanking::OfOrder(
+                                       relevances, query.unranked));
+                                 }),
+                  1e-12)
           << metric.name << ", trial " << trial;
     }
   }
@@ -128,6 +138,7 @@ TEST(TiedRankingTest, TheOrderOfTheDataChangesNoBit) {
     std::iota(lines.begin(), lines.end(), size_t{0});
     std::shuffle(lines.begin(), lines.end(), random);
     TiedQuery shuffled;
+    shuffled.unranked.assign(query.unranked.rbegin(), query.unranked.rend());
     for (const size_t i : lines) {
       shuffled.scores.push_back(query.scores[i]);
       shuffled.relevances.push_back(query.relevances[i]);
@@ -147,6 +158,43 @@ TEST(TiedRankingTest, EqualScoresOfASortedFileGetNoCredit) {
   EXPECT_NEAR(Precision(query.ranking(), 1, 1), 0.5, 1e-15);
   EXPECT_NEAR(ReciprocalRank(query.ranking(), 1, 0),
               (3 * 1.0 + 2 * 0.5 + 1.0 / 3) / 6, 1e-15);
+}
+
+// Of six candidates with equal scores two are relevant. Two places are without
+// a relevant one with probability 4/6 · 3/5, five never are: only four are not
+// relevant.
+TEST(TiedRankingTest, SuccessIsHypergeometric) {
+  const TiedQuery query = {{7, 0, 0, 0, 0, 0, 0}, {0, 1, 0, 0, 1, 0, 0}};
+  EXPECT_EQ(Success(query.ranking(), 1, 1), 0);
+  EXPECT_NEAR(Success(query.ranking(), 1, 3), 1 - 4.0 / 6 * 3 / 5, 1e-15);
+  EXPECT_EQ(Success(query.ranking(), 1, 6), 1);
+  EXPECT_EQ(Success(query.ranking(), 2, 7), 0);
+}
+
+// One relevant candidate is at rank 0, one is not ranked: half of what there is
+// to find was found, and the best order has a second gain at rank 1.
+TEST(TiedRankingTest, CandidatesWithoutARankCountInWhatThereIsToFind) {
+  const TiedQuery query = {{2, 1}, {1, 0}, {0, 1}};
+  EXPECT_DOUBLE_EQ(AveragePrecision(query.ranking(), 1), 0.5);
+  EXPECT_DOUBLE_EQ(Recall(query.ranking(), 1, 2), 0.5);
+  EXPECT_DOUBLE_EQ(LinearNdcg(query.ranking(), 0),
+                   1 / (1 + 1 / std::log2(3.0)));
+  EXPECT_DOUBLE_EQ(Precision(query.ranking(), 1, 2), 0.5);
+  EXPECT_DOUBLE_EQ(ReciprocalRank(query.ranking(), 1, 0), 1);
+}
+
+// A query whose relevant documents were not retrieved at all.
+TEST(TiedRankingTest, ARankingOfNothingIsWorthNothing) {
+  const TiedQuery query = {{}, {}, {2}};
+  EXPECT_EQ(AveragePrecision(query.ranking(), 1), 0);
+  EXPECT_EQ(LinearNdcg(query.ranking(), 0), 0);
+  EXPECT_EQ(Ndcg(query.ranking(), 5), 0);
+  EXPECT_EQ(Recall(query.ranking(), 1, 5), 0);
+  EXPECT_EQ(Success(query.ranking(), 1, 5), 0);
+  EXPECT_EQ(Precision(query.ranking(), 1, 5), 0);
+  EXPECT_EQ(ReciprocalRank(query.ranking(), 1, 0), 0);
+  EXPECT_EQ(LetorFiguresOf(query.ranking()).mean_ndcg, 0);
+  EXPECT_TRUE(std::isnan(Recall(query.ranking(), 3, 5)));
 }
 
 TEST(TiedRankingTest, GroupsAreByFallingScore) {
