@@ -143,7 +143,7 @@ class JsonlImporter : public JsonImporter {
     builder_->Start("", 0);
     if (const JsonValue* const query = FindValue(object, "query")) {
       RETURN_IF_ERROR(
-          row_->Read(*query, "query", ColumnSchema::QUERY, "", &*builder_));
+          row_->Read(*query, "query", ColumnSchema::QUERY, {}, &*builder_));
     }
     if (!candidates.IsArray()) {
       return absl::InvalidArgumentError(
@@ -154,7 +154,7 @@ class JsonlImporter : public JsonImporter {
       RETURN_IF_ERROR(row_->Read(
           candidate,
           absl::StrCat("candidates[", builder_->num_candidates(), "]"),
-          ColumnSchema::CANDIDATE, "", &*builder_));
+          ColumnSchema::CANDIDATE, {}, &*builder_));
       builder_->AddCandidate();
     }
     decision->set_num_candidates(builder_->num_candidates());

@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -5,9 +6,8 @@
 #include "core/base/status_macros.h"
 #include "io/columns/csv_cell.h"
 #include "io/columns/labelled_columns.h"
-#include "io/columns/query_builder.h"
+#include "io/columns/line_reader.h"
 #include "io/text/csv_record.h"
-#include "io/text/input_lines.h"
 #include "io/text/parse_number.h"
 
 namespace sortition {
@@ -16,12 +16,14 @@ namespace {
 using model::v1::ColumnSchema;
 using Fields = std::vector<absl::string_view>;
 
-class CsvReader {
+class CsvReader : public LineReader {
  public:
-  CsvReader(const Schema& schema, const LabelledNames& names)
-      : schema_(schema), names_(names), builder_(schema) {}
+  CsvReader(const std::string& path, std::unique_ptr<InputLines> lines,
+            const Schema& schema, const LabelledNames& names)
+      : LineReader(path, std::move(lines), schema), names_(names) {}
 
-  absl::Status Add(const InputLine& line) {
+ private:
+  absl::Status Add(const InputLine& line) override {
     RETURN_IF_ERROR(SplitCsvRecord(line, &fields_));
     if (header_.empty()) return TakeHeader();
     if (fields_.size() != header_.size()) {
@@ -32,7 +34,7 @@ class CsvReader {
     const std::string id(fields_[query_]);
     const bool is_new = !builder_.holds(id);
     if (is_new) {
-      RETURN_IF_ERROR(Finish());
+      RETURN_IF_ERROR(FinishQuery());
       builder_.Start(id, line.number);
       first_.clear();
       for (const absl::string_view field : fields_) first_.emplace_back(field);
@@ -46,20 +48,24 @@ class CsvReader {
         RETURN_IF_ERROR(SetCsvCell(schema_, column, fields_[field], &builder_));
       }
     }
-    const auto relevance = ParseRelevance(fields_[label_]);
+    if (id_.has_value()) builder_.SetCandidateId(fields_[*id_]);
+    return AddCandidate();
+  }
+
+  absl::Status AddCandidate() {
+    if (!label_.has_value()) {
+      builder_.AddUnlabelledCandidate();
+      return absl::OkStatus();
+    }
+    const auto relevance = ParseRelevance(fields_[*label_]);
     if (!relevance.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "column '", header_[label_], "': ", relevance.status().message()));
+          "column '", header_[*label_], "': ", relevance.status().message()));
     }
     builder_.AddCandidate(*relevance);
     return absl::OkStatus();
   }
 
-  absl::Status Finish() { return builder_.Finish(&queries_); }
-
-  std::vector<LabelledColumns> Take() { return std::move(queries_); }
-
- private:
   absl::Status TakeHeader() {
     absl::ConsumePrefix(&fields_[0], "\xef\xbb\xbf");  // A byte order mark.
     for (size_t i = 0; i < fields_.size(); ++i) {
@@ -74,16 +80,27 @@ class CsvReader {
       const auto column = schema_.Find(fields_[i]);
       if (column.has_value()) places_.emplace_back(i, *column);
     }
-    RETURN_IF_ERROR(FindField(names_.query, &query_));
-    return FindField(names_.label, &label_);
+    const std::optional<size_t> query = FindField(names_.query);
+    if (!query.has_value()) return NoColumnError(names_.query);
+    query_ = *query;
+    label_ = FindField(names_.label);
+    if (!label_.has_value() && !names_.may_lack_labels) {
+      return NoColumnError(names_.label);
+    }
+    if (names_.id.empty()) return absl::OkStatus();
+    id_ = FindField(names_.id);
+    if (id_.has_value() || names_.may_lack_ids) return absl::OkStatus();
+    return NoColumnError(names_.id);
   }
 
-  absl::Status FindField(const std::string& name, size_t* field) const {
+  std::optional<size_t> FindField(const std::string& name) const {
     for (size_t i = 0; i < header_.size(); ++i) {
-      if (header_[i] != name) continue;
-      *field = i;
-      return absl::OkStatus();
+      if (header_[i] == name) return i;
     }
+    return std::nullopt;
+  }
+
+  static absl::Status NoColumnError(const std::string& name) {
     return absl::InvalidArgumentError(
         absl::StrCat("the header has no column '", name, "'"));
   }
@@ -100,32 +117,27 @@ class CsvReader {
                      Shown(fields_[field]), "', must be ", permitted));
   }
 
-  const Schema& schema_;
   const LabelledNames names_;
-  QueryBuilder builder_;
   Fields fields_;
   std::vector<std::string> header_;
   std::vector<std::pair<size_t, size_t>> places_;  // Field, column.
-  size_t query_ = 0;
-  size_t label_ = 0;
+  size_t query_ = 0;                               // Field.
+  std::optional<size_t> label_;                    // Field.
+  std::optional<size_t> id_;                       // Field.
   std::vector<std::string> first_;  // Fields of the query's first line.
-  std::vector<LabelledColumns> queries_;
 };
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<LabelledColumnsReader>> OpenColumnsCsv(
+    const std::string& path, const Schema& schema, const LabelledNames& names) {
+  ASSIGN_OR_RETURN(auto lines, InputLines::Open(path, true));
+  return std::make_unique<CsvReader>(path, std::move(lines), schema, names);
+}
+
 absl::StatusOr<std::vector<LabelledColumns>> ReadColumnsCsv(
     const std::string& path, const Schema& schema, const LabelledNames& names) {
-  ASSIGN_OR_RETURN(const auto lines, InputLines::Open(path, true));
-  CsvReader reader(schema, names);
-  InputLine line;
-  while (true) {
-    ASSIGN_OR_RETURN(const bool more, lines->Next(&line));
-    if (!more) break;
-    RETURN_IF_ERROR(AtLine(reader.Add(line), path, line.number));
-  }
-  RETURN_IF_ERROR(AtLine(reader.Finish(), path, line.number));
-  return reader.Take();
+  return ReadAll(OpenColumnsCsv(path, schema, names));
 }
 
 }  // namespace sortition

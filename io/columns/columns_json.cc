@@ -4,8 +4,7 @@
 #include "core/base/status_macros.h"
 #include "io/columns/json_row.h"
 #include "io/columns/labelled_columns.h"
-#include "io/columns/query_builder.h"
-#include "io/text/input_lines.h"
+#include "io/columns/line_reader.h"
 #include "io/text/json_line.h"
 #include "io/text/parse_number.h"
 
@@ -14,12 +13,22 @@ namespace {
 
 using model::v1::ColumnSchema;
 
-class JsonReader {
+class JsonReader : public LineReader {
  public:
-  JsonReader(const Schema& schema, const LabelledNames& names)
-      : names_(names), row_(schema), builder_(schema) {}
+  JsonReader(const std::string& path, std::unique_ptr<InputLines> lines,
+             const Schema& schema, const LabelledNames& names)
+      : LineReader(path, std::move(lines), schema),
+        names_(names),
+        ignored_{names_.label},
+        row_(schema) {
+    if (!names_.id.empty() && !schema.Find(names_.id).has_value()) {
+      ignored_.push_back(names_.id);
+    }
+  }
 
-  absl::Status Add(const InputLine& line) {
+ private:
+  absl::Status Add(const InputLine& line) override {
+    if (line.size == 0) return absl::OkStatus();
     ASSIGN_OR_RETURN(const JsonValue* const object, json_.Parse(line));
     for (const auto& member : object->GetObject()) {
       const absl::string_view name = TextOf(member.name);
@@ -35,7 +44,7 @@ class JsonReader {
     builder_.Start(std::move(id), line.number);
     if (const JsonValue* const query = FindMember(*object, "query")) {
       RETURN_IF_ERROR(
-          row_.Read(*query, "query", ColumnSchema::QUERY, "", &builder_));
+          row_.Read(*query, "query", ColumnSchema::QUERY, {}, &builder_));
     }
     const JsonValue* const candidates = FindMember(*object, "candidates");
     if (candidates == nullptr || !candidates->IsArray()) {
@@ -45,52 +54,54 @@ class JsonReader {
     for (const JsonValue& candidate : candidates->GetArray()) {
       RETURN_IF_ERROR(AddCandidate(candidate));
     }
-    return builder_.Finish(&queries_);
+    return FinishQuery();
   }
 
-  std::vector<LabelledColumns> Take() { return std::move(queries_); }
-
- private:
   absl::Status AddCandidate(const JsonValue& candidate) {
     const std::string place =
         absl::StrCat("candidates[", builder_.num_candidates(), "]");
     RETURN_IF_ERROR(row_.Read(candidate, place, ColumnSchema::CANDIDATE,
-                              names_.label, &builder_));
-    uint32_t relevance = 0;
-    const JsonValue* const label = FindMember(candidate, names_.label.c_str());
-    if (label != nullptr) {
-      const auto parsed =
-          ParseRelevance(IsNumber(*label) ? TextOf(*label) : Describe(*label));
-      if (!parsed.ok()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(place, ": ", parsed.status().message()));
+                              ignored_, &builder_));
+    if (!names_.id.empty()) {
+      const JsonValue* const id = FindMember(candidate, names_.id.c_str());
+      if (id != nullptr) {
+        ASSIGN_OR_RETURN(const absl::string_view text,
+                         IdText(*id, absl::StrCat(place, ".", names_.id)));
+        builder_.SetCandidateId(text);
       }
-      relevance = *parsed;
     }
-    builder_.AddCandidate(relevance);
+    const JsonValue* const label = FindMember(candidate, names_.label.c_str());
+    if (label == nullptr) {
+      builder_.AddUnlabelledCandidate();
+      return absl::OkStatus();
+    }
+    const auto relevance =
+        ParseRelevance(IsNumber(*label) ? TextOf(*label) : Describe(*label));
+    if (!relevance.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(place, ": ", relevance.status().message()));
+    }
+    builder_.AddCandidate(*relevance);
     return absl::OkStatus();
   }
 
   const LabelledNames names_;
+  std::vector<absl::string_view> ignored_;  // Views of names_.
   JsonRow row_;
-  QueryBuilder builder_;
   JsonLine json_;
-  std::vector<LabelledColumns> queries_;
 };
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<LabelledColumnsReader>> OpenColumnsJson(
+    const std::string& path, const Schema& schema, const LabelledNames& names) {
+  ASSIGN_OR_RETURN(auto lines, InputLines::Open(path, false));
+  return std::make_unique<JsonReader>(path, std::move(lines), schema, names);
+}
+
 absl::StatusOr<std::vector<LabelledColumns>> ReadColumnsJson(
     const std::string& path, const Schema& schema, const LabelledNames& names) {
-  ASSIGN_OR_RETURN(const auto lines, InputLines::Open(path, false));
-  JsonReader reader(schema, names);
-  InputLine line;
-  while (true) {
-    ASSIGN_OR_RETURN(const bool more, lines->Next(&line));
-    if (!more) return reader.Take();
-    if (line.size == 0) continue;
-    RETURN_IF_ERROR(AtLine(reader.Add(line), path, line.number));
-  }
+  return ReadAll(OpenColumnsJson(path, schema, names));
 }
 
 }  // namespace sortition

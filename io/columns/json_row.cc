@@ -1,5 +1,7 @@
 #include "io/columns/json_row.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/text/parse_number.h"
@@ -9,7 +11,8 @@ namespace sortition {
 using model::v1::ColumnSchema;
 
 absl::Status JsonRow::Read(const JsonValue& object, const std::string& place,
-                           ColumnSchema::Scope scope, absl::string_view ignored,
+                           ColumnSchema::Scope scope,
+                           std::span<const absl::string_view> ignored,
                            QueryBuilder* builder) {
   if (!object.IsObject()) {
     return absl::InvalidArgumentError(
@@ -18,7 +21,9 @@ absl::Status JsonRow::Read(const JsonValue& object, const std::string& place,
   seen_.assign(schema_.size(), false);
   for (const auto& member : object.GetObject()) {
     const absl::string_view name = TextOf(member.name);
-    if (scope == ColumnSchema::CANDIDATE && name == ignored) continue;
+    if (std::find(ignored.begin(), ignored.end(), name) != ignored.end()) {
+      continue;
+    }
     const std::string path = absl::StrCat(place, ".", Shown(name));
     const auto column = schema_.Find(name);
     if (!column.has_value() || schema_.column(*column).scope() != scope) {

@@ -1,6 +1,7 @@
 #pragma once
 // The named values of a query or a candidate as a JSON object:
 //   {"sentence": "Ann.", "price": 3, "tags": ["new", "sale"], "place": [1, 2]}
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,12 @@ class JsonRow {
 
   // Sets the columns that the object has: values of the query, or of the
   // candidate that comes next; null is missing. `place` is what messages call
-  // it. InvalidArgument where a member other than `ignored` is no column of the
+  // it. InvalidArgument where a member not in `ignored` is no column of the
   // scope, is there twice, or has a value of another type.
   absl::Status Read(const JsonValue& object, const std::string& place,
                     model::v1::ColumnSchema::Scope scope,
-                    absl::string_view ignored, QueryBuilder* builder);
+                    std::span<const absl::string_view> ignored,
+                    QueryBuilder* builder);
 
  private:
   absl::Status ReadValue(size_t column, const std::string& path,

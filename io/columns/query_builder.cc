@@ -16,6 +16,7 @@ using sortition::v1::Column;
 
 void QueryBuilder::Start(std::string id, uint64_t line) {
   started_ = true;
+  num_unlabelled_ = 0;
   query_ = {};
   query_.id = std::move(id);
   query_.line = line;
@@ -122,8 +123,18 @@ void QueryBuilder::SetMissing(size_t column) {
   AppendMissing(schema_.column(column), At(column));
 }
 
+void QueryBuilder::SetCandidateId(absl::string_view id) {
+  query_.candidate_ids.resize(query_.relevances.size());
+  query_.candidate_ids.emplace_back(id);
+}
+
 void QueryBuilder::AddCandidate(uint32_t relevance) {
   query_.relevances.push_back(relevance);
+}
+
+void QueryBuilder::AddUnlabelledCandidate() {
+  ++num_unlabelled_;
+  AddCandidate();
 }
 
 absl::Status QueryBuilder::Complete() {
@@ -132,6 +143,10 @@ absl::Status QueryBuilder::Complete() {
     if (columns_[i] != nullptr) At(i);
   }
   query_.columns.set_num_candidates(num_candidates());
+  query_.has_labels = num_unlabelled_ < num_candidates();
+  if (!query_.candidate_ids.empty()) {
+    query_.candidate_ids.resize(num_candidates());
+  }
   return bound_.Bind(schema_, query_.columns);
 }
 

@@ -36,8 +36,13 @@ class QueryBuilder {
   absl::Status SetVector(size_t column, std::span<const float> values);
   void SetMissing(size_t column);
 
+  // Sets the id of the candidate that comes next.
+  void SetCandidateId(absl::string_view id);
   // Ends the candidate.
   void AddCandidate(uint32_t relevance = 0);
+  // Ends a candidate without a label. A query without any label has
+  // has_labels = false.
+  void AddUnlabelledCandidate();
 
   // Ends the query, if one was begun, and appends it to `queries`.
   // InvalidArgument as BoundColumns::Bind().
@@ -58,6 +63,7 @@ class QueryBuilder {
 
   const Schema& schema_;
   bool started_ = false;
+  uint32_t num_unlabelled_ = 0;
   LabelledColumns query_;
   std::vector<sortition::v1::Column*> columns_;  // Null: absent so far.
   BoundColumns bound_;

@@ -6,8 +6,7 @@
 #include "core/base/status_macros.h"
 #include "core/features/schema/utf8.h"
 #include "io/columns/labelled_columns.h"
-#include "io/columns/query_builder.h"
-#include "io/text/input_lines.h"
+#include "io/columns/line_reader.h"
 
 namespace sortition {
 namespace {
@@ -34,69 +33,79 @@ absl::StatusOr<size_t> TextColumn(const Schema& schema,
                    ", must have 1 for tab-separated questions"));
 }
 
-// Reads the lines of one file.
-class TsvReader {
+class TsvReader : public LineReader {
  public:
-  TsvReader(const Schema& schema, size_t question, size_t sentence)
-      : builder_(schema), question_(question), sentence_(sentence) {}
+  struct Columns {
+    size_t question;
+    size_t sentence;
+  };
 
-  absl::Status Add(const InputLine& line) {
+  TsvReader(const std::string& path, std::unique_ptr<InputLines> lines,
+            const Schema& schema, Columns columns, bool may_lack_labels)
+      : LineReader(path, std::move(lines), schema),
+        columns_(columns),
+        may_lack_labels_(may_lack_labels) {}
+
+ private:
+  absl::Status Add(const InputLine& line) override {
     const std::vector<absl::string_view> fields =
         absl::StrSplit(line.text(), '\t');
-    if (fields.size() != 3) {
+    const bool has_label = fields.size() == 3;
+    if (!has_label && !(may_lack_labels_ && fields.size() == 2)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("has ", fields.size(),
-                       " fields, must have 3: question, sentence, label"));
+          absl::StrCat("has ", fields.size(), " fields, must have ",
+                       may_lack_labels_ ? "2 or 3: question, sentence and, "
+                                          "where it is known, label"
+                                        : "3: question, sentence, label"));
     }
     for (size_t i = 0; i < fields.size(); ++i) {
       if (FindNotUtf8(fields[i]) == absl::string_view::npos) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("column ", i + 1, ": must be UTF-8"));
     }
-    const auto relevance = ParseRelevance(fields[2]);
-    if (!relevance.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("column 3: ", relevance.status().message()));
+    uint32_t relevance = 0;
+    if (has_label) {
+      const auto parsed = ParseRelevance(fields[2]);
+      if (!parsed.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("column 3: ", parsed.status().message()));
+      }
+      relevance = *parsed;
     }
     if (!builder_.holds(fields[0])) {
-      RETURN_IF_ERROR(Finish());
+      RETURN_IF_ERROR(FinishQuery());
       builder_.Start(std::string(fields[0]), line.number);
-      builder_.SetText(question_, fields[0]);
+      builder_.SetText(columns_.question, fields[0]);
     }
-    builder_.SetText(sentence_, fields[1]);
-    builder_.AddCandidate(*relevance);
+    builder_.SetText(columns_.sentence, fields[1]);
+    if (has_label) {
+      builder_.AddCandidate(relevance);
+    } else {
+      builder_.AddUnlabelledCandidate();
+    }
     return absl::OkStatus();
   }
 
-  absl::Status Finish() { return builder_.Finish(&queries_); }
-
-  std::vector<LabelledColumns> Take() { return std::move(queries_); }
-
- private:
-  QueryBuilder builder_;
-  const size_t question_;
-  const size_t sentence_;
-  std::vector<LabelledColumns> queries_;
+  const Columns columns_;
+  const bool may_lack_labels_;
 };
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<LabelledColumnsReader>> OpenQuestionTsv(
+    const std::string& path, const Schema& schema, const LabelledNames& names) {
+  TsvReader::Columns columns = {};
+  ASSIGN_OR_RETURN(columns.question, TextColumn(schema, ColumnSchema::QUERY));
+  ASSIGN_OR_RETURN(columns.sentence,
+                   TextColumn(schema, ColumnSchema::CANDIDATE));
+  ASSIGN_OR_RETURN(auto lines, InputLines::Open(path, false));
+  return std::make_unique<TsvReader>(path, std::move(lines), schema, columns,
+                                     names.may_lack_labels);
+}
+
 absl::StatusOr<std::vector<LabelledColumns>> ReadQuestionTsv(
     const std::string& path, const Schema& schema) {
-  ASSIGN_OR_RETURN(const size_t question,
-                   TextColumn(schema, ColumnSchema::QUERY));
-  ASSIGN_OR_RETURN(const size_t sentence,
-                   TextColumn(schema, ColumnSchema::CANDIDATE));
-  ASSIGN_OR_RETURN(const auto lines, InputLines::Open(path, false));
-  TsvReader reader(schema, question, sentence);
-  InputLine line;
-  while (true) {
-    ASSIGN_OR_RETURN(const bool more, lines->Next(&line));
-    if (!more) break;
-    RETURN_IF_ERROR(AtLine(reader.Add(line), path, line.number));
-  }
-  RETURN_IF_ERROR(AtLine(reader.Finish(), path, line.number));
-  return reader.Take();
+  return ReadAll(OpenQuestionTsv(path, schema));
 }
 
 }  // namespace sortition

@@ -228,6 +228,83 @@ TEST_F(LabelledColumnsTest, JsonErrorsNameLineAndPlace) {
   }
 }
 
+// Returns whether there is another query.
+bool NextOf(LabelledColumnsReader* reader, LabelledColumns* query) {
+  const absl::StatusOr<bool> more = reader->Next(query);
+  EXPECT_OK(more);
+  return more.ok() && *more;
+}
+
+// Data to be scored: labels may be absent, candidates may have ids, and one
+// query after the other is read.
+TEST_F(LabelledColumnsTest, ReadersGiveOneQueryAfterTheOther) {
+  const Schema schema = QuestionSchema();
+  LabelledNames names;
+  names.may_lack_labels = true;
+  names.id = "doc";
+  ASSERT_OK_AND_ASSIGN(
+      const auto tsv,
+      OpenQuestionTsv(Write("Who ?\tAnn .\nWho ?\tBob .\nWhen ?\tNow .\t2\n"),
+                      schema, names));
+  LabelledColumns query;
+  EXPECT_TRUE(NextOf(tsv.get(), &query));
+  EXPECT_EQ(query.id, "Who ?");
+  EXPECT_FALSE(query.has_labels);
+  EXPECT_THAT(query.relevances, ElementsAre(0, 0));
+  EXPECT_THAT(query.candidate_ids, IsEmpty());
+  EXPECT_TRUE(NextOf(tsv.get(), &query));
+  EXPECT_TRUE(query.has_labels);
+  EXPECT_THAT(query.relevances, ElementsAre(2));
+  EXPECT_FALSE(NextOf(tsv.get(), &query));
+  EXPECT_FALSE(NextOf(tsv.get(), &query));
+
+  ASSERT_OK_AND_ASSIGN(
+      const auto csv,
+      OpenColumnsCsv(Write("query,doc,question,sentence\n"
+                           "q,d-7,Who ?,Ann .\nq,d-9,Who ?,Bob .\n"),
+                     schema, names));
+  EXPECT_TRUE(NextOf(csv.get(), &query));
+  EXPECT_FALSE(query.has_labels);
+  EXPECT_THAT(query.candidate_ids, ElementsAre("d-7", "d-9"));
+  EXPECT_GT(csv->bytes_read(), 0u);
+  EXPECT_FALSE(NextOf(csv.get(), &query));
+
+  // The second candidate has neither id nor label.
+  ASSERT_OK_AND_ASSIGN(
+      const auto json,
+      OpenColumnsJson(
+          Write(R"({"query": {"question": "Who ?"}, "candidates": [)"
+                R"({"sentence": "Ann .", "doc": 7, "label": 1}, )"
+                R"({"sentence": "Bob ."}]})"),
+          schema, names));
+  EXPECT_TRUE(NextOf(json.get(), &query));
+  EXPECT_TRUE(query.has_labels);
+  EXPECT_THAT(query.relevances, ElementsAre(1, 0));
+  EXPECT_THAT(query.candidate_ids, ElementsAre("7", ""));
+}
+
+TEST_F(LabelledColumnsTest, ColumnsThatMustBeThereAreNamed) {
+  const Schema schema = QuestionSchema();
+  const auto open = [&](const LabelledNames& with) {
+    const auto reader = OpenColumnsCsv(
+        Write("query,question,sentence\nq,Who ?,Ann .\n"), schema, with);
+    LabelledColumns query;
+    return reader.ok() ? (*reader)->Next(&query).status() : reader.status();
+  };
+  LabelledNames names;
+  EXPECT_THAT(open(names),
+              IsInvalidArgument(":1: the header has no column 'label'"));
+  names.may_lack_labels = true;
+  EXPECT_OK(open(names));
+  names.id = "doc";
+  names.may_lack_ids = false;
+  EXPECT_THAT(open(names),
+              IsInvalidArgument(":1: the header has no column 'doc'"));
+  names.query = "topic";
+  EXPECT_THAT(open(names),
+              IsInvalidArgument(":1: the header has no column 'topic'"));
+}
+
 // The same two queries in all formats.
 TEST(ColumnQueriesTest, TheEndOfTheNameSaysTheFormat) {
   const TempDir dir;
