@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "process/options/option_fields.h"
 #include "process/options/options.h"
@@ -75,31 +76,46 @@ bool IsSet(const Message& message, const FieldDescriptor* field) {
                               : reflection->HasField(message, field);
 }
 
-absl::Status CheckRequired(const Message& message, const FieldDescriptor* field,
-                           const std::string& path) {
+// Appends what is wrong if a required option is unset or empty.
+void AddIfMissing(const Message& message, const FieldDescriptor* field,
+                  const std::string& path, std::vector<std::string>* missing) {
   const config::v1::OptionInfo& info = internal::InfoOf(*field);
-  if (!info.required()) return absl::OkStatus();
+  if (!info.required()) return;
   std::string scratch;
   const bool empty = field->cpp_type() == FieldDescriptor::CPPTYPE_STRING &&
                      !field->is_repeated() &&
                      message.GetReflection()
                          ->GetStringReference(message, field, &scratch)
                          .empty();
-  if (IsSet(message, field) && !empty) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
+  if (IsSet(message, field) && !empty) return;
+  missing->push_back(absl::StrCat(
       "option ", path, empty && IsSet(message, field) ? " = \"\"" : " is unset",
       ": required, not empty (--", path, ": ", info.help(), ")"));
 }
 
+// Names all required options of a group that are missing.
+absl::Status CheckRequired(const Message& message, const std::string& prefix) {
+  std::vector<std::string> missing;
+  const auto* descriptor = message.GetDescriptor();
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor* field = descriptor->field(i);
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    AddIfMissing(message, field, absl::StrCat(prefix, field->name()), &missing);
+  }
+  return missing.empty()
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrJoin(missing, "; "));
+}
+
 absl::Status ValidateMessage(const Message& message,
                              const std::string& prefix) {
+  RETURN_IF_ERROR(CheckRequired(message, prefix));
   const Reflection* reflection = message.GetReflection();
   const auto* descriptor = message.GetDescriptor();
   for (int i = 0; i < descriptor->field_count(); ++i) {
     const FieldDescriptor* field = descriptor->field(i);
     const std::string path = absl::StrCat(prefix, field->name());
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
-      RETURN_IF_ERROR(CheckRequired(message, field, path));
       if (!IsSet(message, field)) continue;
       for (const double number : Numbers(message, field)) {
         RETURN_IF_ERROR(CheckNumber(*field, path, number));

@@ -377,6 +377,17 @@ TEST(OptionsTest, RequiredMustBeSetAndNotEmpty) {
               StatusIs(kInvalid, HasSubstr("option model_store = \"\"")));
 }
 
+TEST(OptionsTest, AllRequiredOptionsThatAreMissingAreNamed) {
+  FitOptions options;
+  CommandLine command_line;
+  EXPECT_THAT(ParseOptions({}, &options, &command_line),
+              StatusIs(kInvalid, testing::AllOf(
+                                     HasSubstr("option data is unset"),
+                                     HasSubstr("; option model_store is unset: "
+                                               "required, not empty "
+                                               "(--model_store: "))));
+}
+
 TEST(OptionsTest, HelpStopsEverythingElse) {
   ServerOptions options;
   CommandLine command_line;
