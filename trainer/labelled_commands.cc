@@ -4,6 +4,7 @@
 #include "trainer/describe.h"
 #include "trainer/labelled/evaluate_orders.h"
 #include "trainer/labelled/fit.h"
+#include "trainer/labelled/order_report.h"
 #include "trainer/report.h"
 #include "trainer/trainer_commands.h"
 

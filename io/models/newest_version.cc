@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/models/serving_state.h"
+#include "io/models/store_listing.h"
 
 namespace sortition {
 
@@ -10,6 +11,17 @@ absl::StatusOr<uint64_t> NewestVersion(const std::string& model,
                                        const ModelStore& store) {
   ASSIGN_OR_RETURN(const auto versions, store.ListVersions(model));
   return versions.empty() ? 0 : versions.back();
+}
+
+absl::StatusOr<StoredModel> LoadVersion(const std::string& model,
+                                        uint64_t version,
+                                        const ModelStore& store) {
+  RETURN_IF_ERROR(ValidateModelName(model));
+  if (version == 0) {
+    ASSIGN_OR_RETURN(version, NewestVersion(model, store));
+  }
+  if (version > 0) return store.Load(model, version);
+  return NoVersionError(store.root(), model);
 }
 
 absl::StatusOr<Incumbent> FindIncumbent(const std::string& model,

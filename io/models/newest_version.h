@@ -14,6 +14,12 @@ namespace sortition {
 absl::StatusOr<uint64_t> NewestVersion(const std::string& model,
                                        const ModelStore& store);
 
+// Loads a version of the model; 0: the newest. NoVersionError() if there is
+// none; InvalidArgument for a bad name of a model.
+absl::StatusOr<StoredModel> LoadVersion(const std::string& model,
+                                        uint64_t version,
+                                        const ModelStore& store);
+
 // What serves a model, and what a new version would stand beside.
 struct Incumbent {
   uint64_t serving = 0;  // Pinned or else the newest; 0: there is none.

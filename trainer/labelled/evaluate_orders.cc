@@ -1,21 +1,28 @@
 #include "trainer/labelled/evaluate_orders.h"
 
-#include <cmath>
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
-#include "core/metrics/tied_ranking.h"
+#include "core/policies/distribution_factory.h"
+#include "io/columns/column_queries.h"
+#include "io/columns/label_rows.h"
 #include "io/files.h"
+#include "io/models/model_store.h"
+#include "io/models/newest_version.h"
+#include "process/command.h"
+#include "trainer/decision_files/named_files.h"
+#include "trainer/labelled/label_figures.h"
 #include "trainer/labelled/labelled_frame.h"
 #include "trainer/labelled/order_metrics.h"
+#include "trainer/labelled/order_summary.h"
 #include "trainer/labelled/query_scorer.h"
+#include "trainer/labelled/trec_orders.h"
 
 namespace sortition {
 namespace {
@@ -23,175 +30,153 @@ namespace {
 using config::v1::EvaluateOptions;
 using config::v1::EvaluateReport;
 
-std::vector<std::string> FilesOf(const EvaluateOptions& options) {
-  std::vector<std::string> files;
-  for (const std::string& list : options.data()) {
-    for (absl::string_view name : absl::StrSplit(list, ',')) {
-      files.emplace_back(absl::StripAsciiWhitespace(name));
-    }
-  }
-  return files;
-}
-
-absl::StatusOr<std::unique_ptr<QueryScorer>> MakeScorer(
-    const EvaluateOptions& options, EvaluateReport* report) {
-  if (!options.scores().empty()) return ReadScores(options.scores());
-  ASSIGN_OR_RETURN(ModelScorer model,
-                   LoadModelScorer(options.model_store(), options.model(),
-                                   options.version()));
-  report->set_model(options.model());
-  report->set_version(model.version);
-  return std::move(model.scorer);
-}
-
-// Number of standard deviations from which on ties coincide with the label
-// order, or its reverse: random order deviates more with probability below
-// 1e-4.
-constexpr double kTiesCoincide = 4;
-
-void FillTies(const TiedPairs& ties, EvaluateReport* report) {
-  if (ties.pairs == 0) return;
-  const auto tied = static_cast<double>(ties.tied);
-  report->set_tied_pairs(tied / static_cast<double>(ties.pairs));
-  if (ties.tied == 0) return;
-  const double share = static_cast<double>(ties.tied_in_label_order) / tied;
-  report->set_tied_pairs_in_label_order(share);
-  if (std::abs(ties.Deviation()) <= kTiesCoincide) return;
-  report->add_warnings(absl::StrFormat(
-      "the data list the more relevant candidate first in %.1f %% of the tied "
-      "pairs: a tool that breaks ties in the order of the file reports figures "
-      "that are too %s. The figures here are means over all orders of ties. "
-      "Shuffle the candidates of each query before such a tool reads them",
-      100 * share, share > 0.5 ? "high" : "low"));
-}
-
-// Means over the queries that have the metric, with a line for each query.
-class Summary {
+// Names the options that are missing or must not be set, all at once.
+class OptionErrors {
  public:
-  explicit Summary(std::vector<OrderMetric> metrics)
-      : metrics_(std::move(metrics)),
-        sums_(metrics_.size()),
-        counts_(metrics_.size()) {
-    table_ = "qid";
-    for (const OrderMetric& metric : metrics_) {
-      absl::StrAppend(&table_, "\t", metric.name);
-    }
-    table_ += "\n";
+  void Require(bool is_set, absl::string_view error) {
+    if (!is_set) absl::StrAppend(&text_, text_.empty() ? "" : "; ", error);
   }
-
-  void Add(const std::string& id, const ScoredQuery& query) {
-    ties_.Add(CountTiedPairs(query.scores, query.relevances));
-    table_ += id;
-    for (size_t m = 0; m < metrics_.size(); ++m) {
-      const double value = metrics_[m].of(query);
-      if (std::isnan(value)) {
-        table_ += "\t";
-        continue;
-      }
-      absl::StrAppendFormat(&table_, "\t%.6f", value);
-      sums_[m] += value;
-      ++counts_[m];
-    }
-    table_ += "\n";
+  absl::Status status() const {
+    return text_.empty() ? absl::OkStatus() : UsageError(text_);
   }
-
-  void Fill(EvaluateReport* report) const {
-    for (size_t m = 0; m < metrics_.size(); ++m) {
-      EvaluateReport::Metric* row = report->add_metrics();
-      row->set_name(metrics_[m].name);
-      row->set_queries(counts_[m]);
-      if (counts_[m] == 0) continue;
-      row->set_value(sums_[m] / static_cast<double>(counts_[m]));
-    }
-    FillTies(ties_, report);
-  }
-  const std::string& table() const { return table_; }
 
  private:
-  const std::vector<OrderMetric> metrics_;
-  std::vector<double> sums_;
-  std::vector<uint64_t> counts_;
-  TiedPairs ties_;
-  std::string table_;
+  std::string text_;
 };
 
-}  // namespace
-
-absl::Status ValidateEvaluateOptions(const EvaluateOptions& options) {
-  if (options.data_size() == 0) {
-    return absl::InvalidArgumentError(
-        "data is unset, must name a file of labelled queries");
-  }
-  if (options.model_store().empty() == options.scores().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "model_store and scores are both ",
-        options.scores().empty() ? "unset" : "set", ", must be one of them"));
-  }
-  if (options.output() != "text" && options.output() != "json") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "output is '", options.output(), "', must be text or json"));
-  }
-  return absl::OkStatus();
+void CheckDataOptions(const EvaluateOptions& options, OptionErrors* errors) {
+  errors->Require(options.data_size() > 0,
+                  "--data is unset, must name a file of labelled queries");
+  const bool has_model = !options.model_store().empty();
+  const bool has_scores = !options.scores().empty();
+  errors->Require(has_model || has_scores,
+                  "--model_store and --scores are both unset, must be one of "
+                  "them: a model store with the model that orders the data, or "
+                  "a file with a score for each candidate");
+  errors->Require(!has_model || !has_scores,
+                  "--model_store and --scores are both set, must be one of "
+                  "them");
+  errors->Require(options.run().empty() && options.qrels().empty(),
+                  "--run and --qrels must be unset without --format=trec");
+  errors->Require(!options.skip_missing_queries(),
+                  "--skip_missing_queries must be unset without "
+                  "--format=trec");
 }
 
-absl::StatusOr<EvaluateReport> EvaluateOrders(const EvaluateOptions& options) {
-  RETURN_IF_ERROR(ValidateEvaluateOptions(options));
-  ASSIGN_OR_RETURN(std::vector<OrderMetric> metrics, MakeOrderMetrics(options));
-  EvaluateReport report;
-  ASSIGN_OR_RETURN(const auto scorer, MakeScorer(options, &report));
-  Summary summary(std::move(metrics));
-  uint64_t num_queries = 0;
-  uint64_t num_candidates = 0;
-  for (const std::string& file : FilesOf(options)) {
-    ASSIGN_OR_RETURN(LabelledQueries data, ReadQueries(file, scorer->schema()));
+void CheckTrecOptions(const EvaluateOptions& options, OptionErrors* errors) {
+  errors->Require(!options.run().empty(),
+                  "--run is unset, must name a TREC run with --format=trec");
+  errors->Require(!options.qrels().empty(),
+                  "--qrels is unset, must name TREC relevance judgements with "
+                  "--format=trec");
+  errors->Require(options.data_size() == 0 && options.model_store().empty() &&
+                      options.scores().empty(),
+                  "--data, --model_store and --scores must be unset with "
+                  "--format=trec: score --output=trec writes the run of a "
+                  "model");
+}
+
+// Reads labelled queries: with columns if the scorer takes them, with features
+// or, where a file has the scores, with neither.
+absl::StatusOr<LabelledQueries> ReadData(const std::string& file,
+                                         const EvaluateOptions& options,
+                                         const QueryScorer& scorer) {
+  if (scorer.schema() != nullptr || !IsColumnFile(file)) {
+    return ReadQueries(file, scorer.schema());
+  }
+  if (!options.scores().empty()) return ReadLabelRows(file);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--data has '", file,
+      "' with named columns, must be LETOR/SVMlight for "
+      "model '",
+      options.model(),
+      "', which has no schema: its callers send "
+      "features. train --features=SPEC learns a model of columns"));
+}
+
+absl::Status AddDataQueries(const EvaluateOptions& options, QueryScorer* scorer,
+                            OrderSummary* summary) {
+  for (const std::string& file : SplitEntries(options.data())) {
+    ASSIGN_OR_RETURN(LabelledQueries data, ReadData(file, options, *scorer));
     size_t of_file = 0;
     for (LabelledQuery& query : data.queries) {
       CutRelevances(options.relevance_cut(), query.relevances);
       ASSIGN_OR_RETURN(const std::vector<double> scores,
                        scorer->Scores(query, data.num_features));
-      summary.Add(query.id, {query.relevances, scores});
+      summary->Add(query.id, {query.relevances, scores});
       of_file += scores.size();
-      ++num_queries;
     }
     scorer->EndFile(of_file);
-    num_candidates += of_file;
   }
-  RETURN_IF_ERROR(scorer->End());
-  summary.Fill(&report);
-  report.set_queries(num_queries);
-  report.set_candidates(num_candidates);
-  if (!options.per_query().empty()) {
-    RETURN_IF_ERROR(WriteFile(options.per_query(), summary.table()));
-  }
-  return report;
+  return scorer->End();
 }
 
-std::string FormatOrderReport(const EvaluateReport& report) {
-  std::string text = absl::StrFormat(
-      "%d queries, %d candidates%s\n", report.queries(), report.candidates(),
-      report.has_version() ? absl::StrFormat(", ordered by %s version %d",
-                                             report.model(), report.version())
-                           : ", ordered by the scores given");
-  for (const EvaluateReport::Metric& metric : report.metrics()) {
-    absl::StrAppendFormat(
-        &text, "  %-22s %8s%s\n", metric.name(),
-        metric.has_value() ? absl::StrFormat("%.4f", metric.value()) : "-",
-        metric.queries() == report.queries()
-            ? ""
-            : absl::StrFormat("   of %d queries that have it",
-                              metric.queries()));
+// Returns the options with the threshold of a subset policy where they have
+// none.
+EvaluateOptions WithThreshold(EvaluateOptions options,
+                              const model::v1::Model& model) {
+  if (!options.has_threshold() &&
+      ActionKindOf(model.policy()) == ActionKind::kSubset) {
+    options.set_threshold(SubsetThreshold(model.policy()));
   }
-  if (report.has_tied_pairs()) {
-    absl::StrAppendFormat(
-        &text,
-        "  Tied scores: %.2f %% of the pairs of different relevance; figures "
-        "are means over all orders of ties\n",
-        100 * report.tied_pairs());
+  return options;
+}
+
+absl::Status EvaluateRankings(const EvaluateOptions& options,
+                              QueryScorer* scorer, EvaluateReport* report) {
+  ASSIGN_OR_RETURN(std::vector<OrderMetric> metrics, MakeOrderMetrics(options));
+  if (std::any_of(metrics.begin(), metrics.end(),
+                  [](const OrderMetric& metric) { return metric.is_of_set; })) {
+    report->set_threshold(options.threshold());
   }
-  for (const std::string& warning : report.warnings()) {
-    absl::StrAppend(&text, "  Warning: ", warning, "\n");
+  OrderSummary summary(std::move(metrics), options);
+  RETURN_IF_ERROR(scorer == nullptr
+                      ? AddTrecQueries(options, &summary, report)
+                      : AddDataQueries(options, scorer, &summary));
+  summary.Fill(report);
+  if (options.per_query().empty()) return absl::OkStatus();
+  return WriteFile(options.per_query(), summary.table());
+}
+
+absl::Status EvaluateModel(const EvaluateOptions& options,
+                           EvaluateReport* report) {
+  ASSIGN_OR_RETURN(const StoredModel stored,
+                   LoadVersion(options.model(), options.version(),
+                               ModelStore(options.model_store())));
+  const model::v1::Model& model = stored.model;
+  report->set_model(options.model());
+  report->set_version(model.version());
+  if (IsLabelModel(model)) return EvaluateLabels(options, model, report);
+  ASSIGN_OR_RETURN(const auto scorer, MakeModelScorer(model));
+  return EvaluateRankings(WithThreshold(options, model), scorer.get(), report);
+}
+
+}  // namespace
+
+absl::Status ValidateEvaluateOptions(const EvaluateOptions& options) {
+  RETURN_IF_ERROR(CheckChoice("format", options.format(), {"data", "trec"}));
+  RETURN_IF_ERROR(CheckChoice("output", options.output(), {"text", "json"}));
+  OptionErrors errors;
+  if (options.format() == "trec") {
+    CheckTrecOptions(options, &errors);
+  } else {
+    CheckDataOptions(options, &errors);
   }
-  return text;
+  return errors.status();
+}
+
+absl::StatusOr<EvaluateReport> EvaluateOrders(const EvaluateOptions& options) {
+  RETURN_IF_ERROR(ValidateEvaluateOptions(options));
+  EvaluateReport report;
+  if (options.format() == "trec") {
+    RETURN_IF_ERROR(EvaluateRankings(options, nullptr, &report));
+  } else if (!options.scores().empty()) {
+    ASSIGN_OR_RETURN(const auto scorer, ReadScores(options.scores()));
+    RETURN_IF_ERROR(EvaluateRankings(options, scorer.get(), &report));
+  } else {
+    RETURN_IF_ERROR(EvaluateModel(options, &report));
+  }
+  return report;
 }
 
 }  // namespace sortition

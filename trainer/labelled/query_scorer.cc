@@ -16,7 +16,6 @@
 #include "io/files.h"
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"
-#include "io/models/store_listing.h"
 #include "trainer/labelled/labelled_frame.h"
 
 namespace sortition {
@@ -133,20 +132,18 @@ absl::StatusOr<std::unique_ptr<QueryScorer>> ReadScores(
   return ByFile::Read(path);
 }
 
+absl::StatusOr<std::unique_ptr<QueryScorer>> MakeModelScorer(
+    const model::v1::Model& model) {
+  return ByModel::Create(model);
+}
+
 absl::StatusOr<ModelScorer> LoadModelScorer(const std::string& model_store,
                                             const std::string& model,
                                             uint64_t version) {
-  RETURN_IF_ERROR(ValidateModelName(model));
-  const ModelStore store(model_store);
-  if (version == 0) {
-    ASSIGN_OR_RETURN(version, NewestVersion(model, store));
-    if (version == 0) {
-      return NoVersionError(model_store, model);
-    }
-  }
-  ASSIGN_OR_RETURN(const StoredModel stored, store.Load(model, version));
-  ASSIGN_OR_RETURN(auto scorer, ByModel::Create(stored.model));
-  return ModelScorer{version, std::move(scorer)};
+  ASSIGN_OR_RETURN(const StoredModel stored,
+                   LoadVersion(model, version, ModelStore(model_store)));
+  ASSIGN_OR_RETURN(auto scorer, MakeModelScorer(stored.model));
+  return ModelScorer{stored.model.version(), std::move(scorer)};
 }
 
 }  // namespace sortition

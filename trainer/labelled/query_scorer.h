@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/data/labelled_queries.h"
 #include "core/features/schema/schema.h"
+#include "sortition/model/v1/model.pb.h"
 
 namespace sortition {
 
@@ -30,6 +31,11 @@ class QueryScorer {
 // InvalidArgument names file and line of anything that is not a finite number.
 absl::StatusOr<std::unique_ptr<QueryScorer>> ReadScores(
     const std::string& path);
+
+// Scores with a model. InvalidArgument where ModelFeatures::Create() refuses
+// it.
+absl::StatusOr<std::unique_ptr<QueryScorer>> MakeModelScorer(
+    const model::v1::Model& model);
 
 struct ModelScorer {
   uint64_t version = 0;

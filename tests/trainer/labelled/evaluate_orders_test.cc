@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
+#include "process/command.h"
 #include "tests/testing/refusals.h"
 #include "tests/testing/temp_dir.h"
+#include "trainer/labelled/order_report.h"
 
 namespace sortition {
 namespace {
@@ -84,6 +87,99 @@ TEST_F(EvaluateOrdersTest, MetricsAreThoseOfTheirSources) {
   // that each order of them is as likely as the other.
   EXPECT_DOUBLE_EQ(metrics["kendall"], (2.0 / 3 + 0.5) / 2);
   EXPECT_DOUBLE_EQ(Metrics("mrr")["mrr"], 1.0 / 2);
+  metrics = Metrics("average_precision,recall@1,recall@3,success@1,mrr@1");
+  EXPECT_DOUBLE_EQ(metrics["average_precision"], (1 + 2.0 / 3) / 2 / 2);
+  EXPECT_DOUBLE_EQ(metrics["recall@1"], 0.5);  // Of query a alone.
+  EXPECT_DOUBLE_EQ(metrics["recall@3"], 1);
+  EXPECT_DOUBLE_EQ(metrics["success@1"], 0.5);
+  EXPECT_DOUBLE_EQ(metrics["mrr@1"], 0.5);
+}
+
+// Query a alone is left: its relevances by rank are 0, 2, 1.
+TEST_F(EvaluateOrdersTest, LeavesOutQueriesWithNothingRelevantIfAsked) {
+  UseScores("1\n0\n3\n2\n5\n");
+  EXPECT_DOUBLE_EQ(Metrics("mrr")["mrr"], 0.5 / 2);
+  ASSERT_OK_AND_ASSIGN(EvaluateReport report, EvaluateOrders(options_));
+  EXPECT_EQ(report.irrelevant_queries(), 1u);
+  EXPECT_EQ(report.queries(), 2u);
+  EXPECT_THAT(FormatOrderReport(report),
+              HasTexts("Counted: 1 queries with nothing relevant",
+                       "--skip_irrelevant_queries leaves them out"));
+  options_.set_skip_irrelevant_queries(true);
+  auto metrics = Metrics("mrr,success@1,success@2,kendall");
+  EXPECT_DOUBLE_EQ(metrics["mrr"], 0.5);
+  EXPECT_DOUBLE_EQ(metrics["success@1"], 0);
+  EXPECT_DOUBLE_EQ(metrics["success@2"], 1);
+  EXPECT_DOUBLE_EQ(metrics["kendall"], 1.0 / 3);
+  ASSERT_OK_AND_ASSIGN(report, EvaluateOrders(options_));
+  EXPECT_EQ(report.queries(), 1u);
+  EXPECT_EQ(report.candidates(), 3u);
+  EXPECT_TRUE(report.skipped_irrelevant());
+  EXPECT_THAT(FormatOrderReport(report),
+              HasSubstr("Left out: 1 queries with nothing relevant"));
+  // No candidate has relevance 3.
+  options_.set_relevant_from(3);
+  ASSERT_OK_AND_ASSIGN(report, EvaluateOrders(options_));
+  EXPECT_EQ(report.queries(), 0u);
+  EXPECT_FALSE(report.metrics(0).has_value());
+}
+
+// The same queries in each format: relevances 0, 1 and 1, 0 with the scores 1,
+// 2 and 3, 4. Other columns, and JSON members, are not looked at.
+TEST_F(EvaluateOrdersTest, ScoresOrderFilesWithNamedColumns) {
+  UseScores("1\n2\n3\n4\n");
+  for (const auto& [name, text] : std::map<std::string, std::string>{
+           {"data.csv", "price,query,label\n1,p,0\n,p,1\n3,q,1\nx,q,0\n"},
+           {"data.tsv", "p\tx y\t0\np\tz\t1\nq\tx\t1\nq\ty\t0\n"},
+           {"data.jsonl",
+            "{\"id\": \"p\", \"candidates\": [{\"a\": 1}, {\"label\": 1}]}\n\n"
+            "{\"id\": \"q\", \"query\": {\"x\": 1}, \"candidates\": "
+            "[{\"label\": 1}, {\"label\": 0}]}\n"}}) {
+    options_.clear_data();
+    options_.add_data(Write(name, text));
+    auto metrics = Metrics("mrr,success@1");
+    EXPECT_DOUBLE_EQ(metrics["mrr"], (1 + 0.5) / 2) << name;
+    EXPECT_DOUBLE_EQ(metrics["success@1"], 0.5) << name;
+  }
+  for (const auto& [name, text, why] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"bad.csv", "query,relevance\n",
+            ":1: the header has no column 'label'"},
+           {"bad.csv", "query,label\nq,32\n", ":2: label is '32'"},
+           {"bad.tsv", "q\tx\n", ":1: has 2 fields, must have 3"},
+           {"bad.jsonl", "{\"candidates\": [{\"label\": \"a\"}]}\n",
+            ":1: candidates[0]: label is"}}) {
+    options_.clear_data();
+    options_.add_data(Write(name, text));
+    EXPECT_THAT(EvaluateOrders(options_), IsInvalidArgument(name + why));
+  }
+}
+
+// Scores 1, 2, 3 of query a with relevances 1, 0, 2; the model predicts 2
+// and 3. In b the scores are 0 and 5, and nothing is relevant.
+TEST_F(EvaluateOrdersTest, SubsetModelsPredictAboveTheirThreshold) {
+  model::v1::Model model;
+  model.set_name("m");
+  model.mutable_policy()->mutable_independent_subset()->set_threshold(2.2);
+  model.mutable_policy()->set_inverse_temperature(1);
+  model.set_num_features(2);
+  model.add_weights(1);
+  model.add_weights(0);
+  const ModelStore store(dir_.path() + "/store");
+  ASSERT_OK(store.Publish(model, nullptr, {}));
+  options_.set_model_store(store.root());
+  options_.set_model("m");
+  // Scores by candidate: a: 2, 3, 2.5; b: 1, 2. Predicted: the second and third
+  // of a. One of three is right, one of the relevant is missing.
+  auto metrics = Metrics("jaccard,hamming_loss,subset_accuracy");
+  EXPECT_DOUBLE_EQ(metrics["jaccard"], (1.0 / 3 + 1) / 2);
+  EXPECT_DOUBLE_EQ(metrics["hamming_loss"], (2.0 / 3 + 0) / 2);
+  EXPECT_DOUBLE_EQ(metrics["subset_accuracy"], 1.0 / 2);
+  ASSERT_OK_AND_ASSIGN(const EvaluateReport report, EvaluateOrders(options_));
+  EXPECT_THAT(FormatOrderReport(report),
+              HasSubstr("Predicted: scores above 2.2"));
+  options_.set_threshold(0);  // All are predicted.
+  EXPECT_DOUBLE_EQ(Metrics("subset_accuracy")["subset_accuracy"], 0);
 }
 
 // Writes 30 queries of eight candidates, three of them relevant, and their
@@ -240,6 +336,26 @@ TEST_F(EvaluateOrdersTest, ModelsScoreAsTheyServe) {
               HasTexts("ordered by m version 2", "of 1 queries that have it"));
 }
 
+// The model has no schema, so it cannot make features of columns.
+TEST_F(EvaluateOrdersTest, ModelsOfFeaturesTakeNoColumns) {
+  model::v1::Model model;
+  model.set_name("m");
+  model.mutable_policy()->mutable_plackett_luce();
+  model.mutable_policy()->set_inverse_temperature(1);
+  model.set_num_features(1);
+  model.add_weights(1);
+  const ModelStore store(dir_.path() + "/store");
+  ASSERT_OK(store.Publish(model, nullptr, {}));
+  options_.set_model_store(store.root());
+  options_.set_model("m");
+  options_.clear_data();
+  options_.add_data(Write("data.csv", "query,label\nq,1\n"));
+  EXPECT_THAT(EvaluateOrders(options_),
+              IsInvalidArgument("must be LETOR/SVMlight for model 'm', which "
+                                "has no schema",
+                                "train --features=SPEC"));
+}
+
 TEST_F(EvaluateOrdersTest, WithoutMetricsPrintsWhatLetorsToolDoes) {
   UseScores("1\n0\n2\n3\n5\n");
   options_.set_per_query(dir_.path() + "/table.tsv");
@@ -259,7 +375,7 @@ TEST_F(EvaluateOrdersTest, RefusesWhatItCannotJudge) {
   const auto refuses = [this](const std::string& why) {
     EXPECT_THAT(EvaluateOrders(options_), IsInvalidArgument(why));
   };
-  refuses("both unset, must be one of them");
+  refuses("--model_store and --scores are both unset, must be one of them");
   UseScores("1\n2\n3\n");
   refuses("has 3 scores, must have one for each candidate");
   UseScores("1\n2\n3\n4\n5\n6\n");
@@ -268,12 +384,15 @@ TEST_F(EvaluateOrdersTest, RefusesWhatItCannotJudge) {
   refuses("line 3 is 'nan', must be one finite number");
   UseScores("1\n2\n3\n4\n5\n");
   for (const auto& [metric, why] : std::map<std::string, std::string>{
-           {"ndcg", "metrics has 'ndcg', must be one of letor, ndcg_letor"},
+           {"ndcg",
+            "metrics has 'ndcg', must be one of letor, trec, ndcg_letor"},
            {"ndcg_letor", "must be ndcg_letor@1 to @10"},
            {"ndcg_letor@11", "the number after @ must be 1 to 10"},
            {"ndcg_linear@0", "must be 1 to 1000000"},
            {"ndcg_linear@", "must be 1 to 1000000"},
            {"map@3", "must be map without @"},
+           {"success", "must be success@K with the number K"},
+           {"recall@x", "must be 1 to 1000000"},
            {"", "metrics has ''"}}) {
     options_.clear_metrics();
     options_.add_metrics(metric);
@@ -281,14 +400,23 @@ TEST_F(EvaluateOrdersTest, RefusesWhatItCannotJudge) {
   }
   options_.clear_metrics();
   options_.set_output("xml");
-  refuses("output is 'xml', must be text or json");
+  refuses("--output is \"xml\", must be text or json");
   options_.set_output("text");
   options_.clear_scores();
   options_.set_model_store(dir_.path() + "/store");
   std::filesystem::create_directory(dir_ / "store");
   EXPECT_THAT(EvaluateOrders(options_), IsNotFound("has no version in "));
   options_.clear_data();
-  refuses("data is unset");
+  options_.clear_model_store();
+  options_.set_run("run");
+  options_.set_skip_missing_queries(true);
+  refuses(
+      "--data is unset, must name a file of labelled queries; --model_store "
+      "and --scores are both unset");
+  refuses(
+      "; --run and --qrels must be unset without --format=trec; "
+      "--skip_missing_queries must be unset without --format=trec");
+  EXPECT_TRUE(IsUsageError(EvaluateOrders(options_).status()));
 }
 
 }  // namespace
