@@ -54,18 +54,53 @@ no.
 }  // namespace
 
 const char kEvaluateHelp[] =
-    R"(Measures how good the rankings of a model are.
+    R"(Measures how good the rankings of a model are, or its labels.
 
-Ranks the candidates of labelled queries (LETOR/SVMlight with qid) by the scores
-of a model in the store, or by scores in a file, and prints metrics. Each metric
-follows one source's definition (docs/metrics.md); the default is all metrics
-that LETOR 4.0's evaluation tool prints.
+Ranks the candidates of labelled queries (LETOR/SVMlight with qid; .tsv, .csv or
+.jsonl with named columns) by the scores of a model in the store, or by scores
+in a file, and prints metrics. Each metric follows one source's definition
+(docs/metrics.md); the default is all metrics that LETOR 4.0's evaluation tool
+prints. With --format=trec it judges a TREC run by TREC qrels. A model of sets
+of labels (convert, train --action=labels) or of label chains (train
+--learner=chain) has metrics of labels.
+
+Metrics are means over all orders of candidates with equal scores. Queries with
+nothing relevant are counted unless --skip_irrelevant_queries is set; the report
+has their number.
 
   sortition-trainer evaluate --data=FILE[,FILE] --model_store=DIR [--model=NAME]
-      [--metrics=letor,ndcg_linear@5,kendall,auc] [--per_query=FILE.tsv]
+      [--metrics=letor,ndcg_linear@5,mrr,success@3] [--per_query=FILE.tsv]
   sortition-trainer evaluate --data=FILE --scores=FILE ...
+  sortition-trainer evaluate --format=trec --run=FILE --qrels=FILE
+      [--metrics=trec] [--skip_missing_queries]
 
-Exit status: 0 printed, 1 error.
+Exit status: 0 printed, 1 error, 2 an option is wrong or missing.
+)";
+
+const char kScoreHelp[] =
+    R"(Prints scores and probabilities of a version for the candidates of a file.
+
+Scores and probabilities have the same bits as those of a server that loads the
+version (return_scores and return_probabilities of a request), and no server is
+needed. The probability is that of the candidate to be selected, to be at the
+first rank, or to be in the subset, depending on the policy of the model. It is
+exact; for an F-score game it is exact for the strategy that the search finds. A
+selection that can abstain has one more line for each query, with document_index
+-1.
+
+One query is in memory at a time, so files may be of any size. Lines of a query
+must be adjacent.
+
+  sortition-trainer score --data=FILE[,FILE] --model_store=DIR [--model=NAME]
+      [--version=N] [--output=json] > scores.tsv
+  sortition-trainer score --data=FILE --model_store=DIR --output=trec
+      --run_tag=NAME --qrels=FILE.qrels > run.txt
+
+Columns are qid, document_index (from 0), id, label, score and probability. The
+id of a candidate is "docid = ID" in the comment of a LETOR line, or the column
+--id_column. A TREC run without ids has document indexes in place of ids.
+
+Exit status: 0 printed, 1 error, 2 an option is wrong or missing.
 )";
 
 const char kFitHelp[] =

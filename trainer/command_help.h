@@ -13,6 +13,7 @@ std::string LearnerTable(LearnersListed listed);
 std::string TrainHelp();
 
 extern const char kEvaluateHelp[];
+extern const char kScoreHelp[];
 extern const char kFitHelp[];
 extern const char kDescribeHelp[];
 extern const char kCalibrateHelp[];

@@ -40,9 +40,13 @@ Program TrainerProgram() {
                        "gate, publish",
                        RunTrain, TrainHelp(), CheckConfig),
            MakeCommand("evaluate", "",
-                       "Print metrics of a model's rankings on labelled "
-                       "queries",
+                       "Print metrics of a model's rankings or labels, or of a "
+                       "TREC run",
                        RunEvaluate, kEvaluateHelp, CheckConfig),
+           MakeCommand("score", "",
+                       "Print scores and probabilities of a version for the "
+                       "candidates of a file",
+                       RunScore, kScoreHelp, CheckConfig),
            MakeCommand("fit", "",
                        "Publish a first model from labelled queries "
                        "(LETOR/SVMlight, columns)",

@@ -17,6 +17,7 @@
 #include "sortition/config/v1/prune.pb.h"
 #include "sortition/config/v1/publish.pb.h"
 #include "sortition/config/v1/rollout.pb.h"
+#include "sortition/config/v1/score.pb.h"
 #include "sortition/config/v1/train.pb.h"
 
 namespace sortition {
@@ -28,6 +29,9 @@ absl::Status RunTrain(const config::v1::TrainOptions& options,
 absl::Status RunEvaluate(const config::v1::EvaluateOptions& options,
                          const std::vector<std::string>& positional,
                          CommandOutput* output);
+absl::Status RunScore(const config::v1::ScoreOptions& options,
+                      const std::vector<std::string>& positional,
+                      CommandOutput* output);
 absl::Status RunFit(const config::v1::FitOptions& options,
                     const std::vector<std::string>& positional,
                     CommandOutput* output);

@@ -13,6 +13,7 @@
 #include "sortition/config/v1/models.pb.h"
 #include "sortition/config/v1/prune.pb.h"
 #include "sortition/config/v1/rollout.pb.h"
+#include "sortition/config/v1/score.pb.h"
 #include "sortition/config/v1/server.pb.h"
 #include "sortition/config/v1/sidecar.pb.h"
 #include "sortition/config/v1/train.pb.h"
@@ -60,6 +61,10 @@ std::vector<Command> Commands() {
        EvaluateOptions::descriptor(),
        "metric",
        "metrics"},
+      {{"sortition-trainer", "score"},
+       ScoreOptions::descriptor(),
+       "run_tga",
+       "run_tag"},
       {{"sortition-trainer", "prune"},
        PruneOptions::descriptor(),
        "keeep",

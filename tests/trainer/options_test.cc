@@ -50,7 +50,9 @@ class CheckConfigTest : public testing::Test {
     const std::string tuples = "--tuples=" + tuples_;
     const std::string data = "--data=" + data_;
     if (command == "train") return {store, tuples};
-    if (command == "evaluate" || command == "fit") return {store, data};
+    if (command == "evaluate" || command == "fit" || command == "score") {
+      return {store, data};
+    }
     if (command == "publish")
       return {store, "--reason=why", "--from_version=1"};
     if (command == "describe" || command == "prune") return {store};
@@ -137,6 +139,12 @@ TEST_F(CheckConfigTest, KnowsTheOptionsOfEachCommand) {
                 "rewards = \"" + none);
   ExpectFinding("evaluate", "--data=" + none, "data = \"" + none);
   ExpectFinding("evaluate", "--output=xml", "must be text or json");
+  ExpectFinding("evaluate", "--format=csv", "must be data or trec");
+  ExpectFinding("evaluate", "--qrels=" + none, "qrels = \"" + none);
+  ExpectFinding("score", "--data=" + none, "data = \"" + none);
+  ExpectFinding("score", "--output=xml", "must be tsv or json or trec");
+  ExpectFinding("score", "--run_tag=x", "must be unset without --output=trec");
+  ExpectFinding("score", "--qrels=" + none + "/qrels", "qrels = \"" + none);
   ExpectFinding("fit", "--action=label", "must be select or rank");
   ExpectFinding("fit", "--data=" + none, "data = \"" + none);
   ExpectFinding("describe", "--model_store=" + none, "model_store = \"" + none);

@@ -24,6 +24,7 @@
 #include "trainer/rollout/rollout.h"
 #include "trainer/rollout/rollout_plan.h"
 #include "trainer/rollout/rollout_train.h"
+#include "trainer/scoring/score.h"
 #include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
@@ -144,7 +145,18 @@ Lines CheckConfig(const config::v1::EvaluateOptions& options) {
   findings.CheckStore(options.model_store());
   findings.CheckInputs("data", options.data());
   findings.CheckInput("scores", options.scores());
+  findings.CheckInput("run", options.run());
+  findings.CheckInput("qrels", options.qrels());
   findings.CheckResult("per_query", options.per_query());
+  return findings.lines();
+}
+
+Lines CheckConfig(const config::v1::ScoreOptions& options) {
+  Findings findings;
+  findings.Add(ValidateScoreOptions(options));
+  findings.CheckStore(options.model_store());
+  findings.CheckInputs("data", options.data());
+  findings.CheckResult("qrels", options.qrels());
   return findings.lines();
 }
 

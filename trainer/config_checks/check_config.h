@@ -16,6 +16,7 @@
 #include "sortition/config/v1/prune.pb.h"
 #include "sortition/config/v1/publish.pb.h"
 #include "sortition/config/v1/rollout.pb.h"
+#include "sortition/config/v1/score.pb.h"
 #include "sortition/config/v1/train.pb.h"
 
 namespace sortition {
@@ -23,6 +24,7 @@ namespace sortition {
 std::vector<std::string> CheckConfig(const config::v1::TrainOptions& options);
 std::vector<std::string> CheckConfig(
     const config::v1::EvaluateOptions& options);
+std::vector<std::string> CheckConfig(const config::v1::ScoreOptions& options);
 std::vector<std::string> CheckConfig(const config::v1::FitOptions& options);
 std::vector<std::string> CheckConfig(
     const config::v1::DescribeOptions& options);
