@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/posix_status.h"
@@ -16,6 +17,7 @@ namespace sortition {
 namespace {
 
 constexpr size_t kReadBytes = size_t{1} << 17;
+constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
@@ -96,6 +98,12 @@ absl::StatusOr<bool> InputLines::Next(InputLine* line) {
       break;
     }
     stop = FindEnd();
+  }
+  if (number_ == 1 &&
+      absl::StartsWith(
+          absl::string_view(buffer_.data() + begin_, stop - begin_),
+          kByteOrderMark)) {
+    begin_ += kByteOrderMark.size();
   }
   line->data = buffer_.data() + begin_;
   line->size = stop - begin_;
