@@ -65,7 +65,7 @@ MAY_INCLUDE = {
     "io/spool": ["core/base", "io", "io/segments"],
     "io/upkeep": ["core/base", "io", "io/segments"],
     "io/models": ["core/base", "core/choices", "core/policies", "core/scoring", "io", "io/segments"],
-    "io/datasets": ["core/base", "core/data", "io"],
+    "io/datasets": ["core/base", "core/data", "io", "io/text"],
     "io/text": ["core/base", "io"],
     "io/columns": ["core/base", "core/data", "core/features/schema",
                    "core/features/text", "io", "io/text"],
