@@ -8,10 +8,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/metrics/tied_ranking.h"
+#include "io/datasets/label_file_options.h"
 #include "io/files.h"
 #include "trainer/labelled/labelled_frame.h"
 #include "trainer/labelled/order_metrics.h"
@@ -22,16 +21,6 @@ namespace {
 
 using config::v1::EvaluateOptions;
 using config::v1::EvaluateReport;
-
-std::vector<std::string> FilesOf(const EvaluateOptions& options) {
-  std::vector<std::string> files;
-  for (const std::string& list : options.data()) {
-    for (absl::string_view name : absl::StrSplit(list, ',')) {
-      files.emplace_back(absl::StripAsciiWhitespace(name));
-    }
-  }
-  return files;
-}
 
 absl::StatusOr<std::unique_ptr<QueryScorer>> MakeScorer(
     const EvaluateOptions& options, EvaluateReport* report) {
@@ -142,8 +131,17 @@ absl::StatusOr<EvaluateReport> EvaluateOrders(const EvaluateOptions& options) {
   Summary summary(std::move(metrics));
   uint64_t num_queries = 0;
   uint64_t num_candidates = 0;
-  for (const std::string& file : FilesOf(options)) {
-    ASSIGN_OR_RETURN(LabelledQueries data, ReadQueries(file, scorer->schema()));
+  const std::vector<std::string> files = FilesOf(options.data());
+  ASSIGN_OR_RETURN(
+      const std::vector<LetorOptions> letor,
+      LetorOptionsOf(options.label_files(), files, "groups", options.groups()));
+  for (size_t i = 0; i < files.size(); ++i) {
+    ASSIGN_OR_RETURN(LabelledQueries data,
+                     ReadQueries(files[i], scorer->schema(), letor[i]));
+    if (data.extreme_values > 0) {
+      report.add_warnings(ExtremeValuesNote(options.label_files(), files[i],
+                                            data.extreme_values));
+    }
     size_t of_file = 0;
     for (LabelledQuery& query : data.queries) {
       CutRelevances(options.relevance_cut(), query.relevances);
