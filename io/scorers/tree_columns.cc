@@ -69,6 +69,9 @@ absl::StatusOr<ColumnChoice> ChooseFirstColumn(const TreeModelFile& file,
     return ColumnChoice{0, absl::StrCat("the model has ", columns,
                                         " columns for ", d, " features")};
   }
+  if (columns == d + 1 && num_features.is_from_zero) {
+    return Undecided(columns, num_features, " that start at 0");
+  }
   if (columns == d + 1) {
     // Names are those of a data frame: the text readers give none (XGBoost) or
     // Column_0, Column_1, ... (LightGBM).

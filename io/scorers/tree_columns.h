@@ -18,6 +18,9 @@ struct FeatureCount {
   // The data may have more features, because lines of text end at the last one
   // that is not 0.
   bool is_lower_bound = false;
+  // The data are text whose features start at 0: column 0 of a model that was
+  // trained from such text is the first feature.
+  bool is_from_zero = false;
 };
 
 struct ColumnChoice {

@@ -283,17 +283,13 @@ TEST(ForeignFilesTest, EveryShapeIsReadOrRefusedByName) {
   }
 }
 
-// Rows of the table are between these lines.
-constexpr char kBegin[] = "| format | what its writers produce |";
-constexpr char kEnd[] = "\n\n";
-
 TEST(ForeignFilesTest, TheTableOfTheDocumentationHasTheSameRows) {
   ASSERT_OK_AND_ASSIGN(const std::string text,
                        ReadFile(std::string(SORTITION_DOCS) + "/learners.md"));
-  const size_t begin = text.find(kBegin);
+  const size_t begin = text.find("| format | what its writers produce |");
   ASSERT_NE(begin, std::string::npos);
-  const std::vector<std::string> lines =
-      absl::StrSplit(text.substr(begin, text.find(kEnd, begin) - begin), '\n');
+  const std::vector<std::string> lines = absl::StrSplit(
+      text.substr(begin, text.find("\n\n", begin) - begin), '\n');
   // A header, and a line of dashes.
   const std::vector<std::string> rows(lines.begin() + 2, lines.end());
   std::vector<std::string> expected;

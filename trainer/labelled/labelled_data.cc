@@ -228,8 +228,12 @@ absl::StatusOr<LabelledData> ReadLabelledData(
     const uint32_t known = choice.frame.num_features();
     RETURN_IF_ERROR(PutTrees(
         options,
-        known > 0 ? FeatureCount{known}
-                  : FeatureCount{shape.num_features, /*is_lower_bound=*/true},
+        known > 0
+            ? FeatureCount{.value = known}
+            : FeatureCount{.value = shape.num_features,
+                           .is_lower_bound = true,
+                           .is_from_zero =
+                               options.label_files().first_feature() == 0},
         &choice, &data));
     ASSIGN_OR_RETURN(shape.num_features, SentWidth(choice.frame, shape));
   }

@@ -24,7 +24,6 @@ constexpr char kTreeLearner[] = "trees";
 
 absl::Status ChooseTrees(const TrainOptions& options, FrameChoice* choice) {
   model::v1::Model* const frame = &choice->frame;
-  ASSIGN_OR_RETURN(choice->trees, ReadTrees(options));
   if (options.learner() == kTreeLearner) {
     if (!options.trees().empty()) {
       return absl::InvalidArgumentError(
@@ -36,6 +35,7 @@ absl::Status ChooseTrees(const TrainOptions& options, FrameChoice* choice) {
     frame->clear_hidden_layer();
     return absl::OkStatus();
   }
+  ASSIGN_OR_RETURN(choice->trees, ReadTrees(options));
   if (options.trees().empty()) return absl::OkStatus();
   frame->clear_trees();
   // Features of a matrix are as many as the data or the trees have.

@@ -37,6 +37,7 @@ struct Case {
 TEST(TreeColumnsTest, CountsAndColumnZeroDecide) {
   const FeatureCount exactly3{3};
   const FeatureCount at_least3{3, true};
+  const FeatureCount from_zero{3, true, true};
   TreeModelFile named = ModelOf(4, 1);
   for (const char* name : {"price", "age", "rank", "clicks"}) {
     named.ensemble.add_feature_names(name);
@@ -56,6 +57,8 @@ TEST(TreeColumnsTest, CountsAndColumnZeroDecide) {
       {"one more, varies", ModelOf(4, 1, FirstColumn::kVaries), at_least3, 0},
       {"one more, with names", named, at_least3, -1},
       {"one more, with names, constant", named_by_lightgbm, at_least3, 1},
+      {"one more, from 0", ModelOf(4, 1), from_zero, -1},
+      {"as many, from 0", ModelOf(3, 1), from_zero, 0},
       {"two more", ModelOf(5, 1), at_least3, -1},
       {"two more, varies", ModelOf(5, 1, FirstColumn::kVaries), at_least3, 0},
       {"two more, constant", ModelOf(5, 1, FirstColumn::kConstant), at_least3,

@@ -105,7 +105,8 @@ TEST_F(TextModelsTest, FilesFromOneAndFromZeroAreRecognised) {
       SCOPED_TRACE(absl::StrCat(first, " ", format));
       WriteData(first);
       TrainByXgboost(format);
-      const auto report = Train(Options(static_cast<uint32_t>(first)));
+      const auto report =
+          sortition::Train(Options(static_cast<uint32_t>(first)));
       ASSERT_OK(report);
       const auto stored =
           ModelStore(dir_ / "models").Load("default", report->version());
@@ -123,10 +124,12 @@ TEST_F(TextModelsTest, WrongOptionsAreNamedAsTheCause) {
   TrainByXgboost("json");
   TrainOptions options = Options(1);
   options.set_trees_absent(TrainOptions::ZERO);
-  EXPECT_THAT(Train(options), IsInvalidArgument("give trees_absent = MISSING"));
+  EXPECT_THAT(sortition::Train(options),
+              IsInvalidArgument("give trees_absent = MISSING"));
   options.clear_trees_absent();
   options.set_trees_first_column(0);
-  EXPECT_THAT(Train(options), IsInvalidArgument("give trees_first_column = 1"));
+  EXPECT_THAT(sortition::Train(options),
+              IsInvalidArgument("give trees_first_column = 1"));
 }
 
 }  // namespace
