@@ -269,7 +269,7 @@ std::vector<Shape> AllShapes() {
   return all;
 }
 
-TEST(ForeignFilesTest, EveryShapeIsReadOrRefusedByName) {
+TEST(ForeignShapesTest, EveryShapeIsReadOrRefusedByName) {
   for (const Shape& shape : AllShapes()) {
     SCOPED_TRACE(absl::StrCat(shape.format, ": ", shape.shape));
     std::string expected = shape.expected;
@@ -283,7 +283,7 @@ TEST(ForeignFilesTest, EveryShapeIsReadOrRefusedByName) {
   }
 }
 
-TEST(ForeignFilesTest, TheTableOfTheDocumentationHasTheSameRows) {
+TEST(ForeignShapesTest, TheTableOfTheDocumentationHasTheSameRows) {
   ASSERT_OK_AND_ASSIGN(const std::string text,
                        ReadFile(std::string(SORTITION_DOCS) + "/learners.md"));
   const size_t begin = text.find("| format | what its writers produce |");
