@@ -213,6 +213,7 @@ absl::StatusOr<ModelFrame> MakeFrame(
     FeatureCount num_features{frame.num_features()};
     if (num_features.value == 0) {
       ASSIGN_OR_RETURN(num_features.value, FeaturesOfLog(options));
+      frame.set_num_features(num_features.value);
     }
     ASSIGN_OR_RETURN(
         const std::vector<Assumption> assumptions,
