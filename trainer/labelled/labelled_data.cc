@@ -8,8 +8,8 @@
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "trainer/imports/read_assumptions.h"
 #include "trainer/labelled/labelled_frame.h"
-#include "trainer/labelled/read_assumptions.h"
 #include "trainer/offpolicy/frame_options.h"
 
 namespace sortition {

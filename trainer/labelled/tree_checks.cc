@@ -17,7 +17,7 @@
 #include "core/metrics/pair_metrics.h"
 #include "core/scoring/tree_ensemble.h"
 #include "io/files.h"
-#include "io/scorers/tree_columns.h"
+#include "trainer/imports/score_causes.h"
 #include "trainer/labelled/labelled_frame.h"
 #include "trainer/labelled/query_scorer.h"
 
@@ -28,8 +28,8 @@ using config::v1::TrainOptions;
 using EnsembleMessage = model::v1::TreeEnsemble;
 using Scores = std::vector<double>;
 
-// Relative to the larger of 1 and the score.
-constexpr double kTolerance = 1e-6;
+// Rows on which fewer trees are tried.
+constexpr size_t kSearchRows = 20;
 // Half a unit of the last of 6 digits.
 constexpr double kSixDigitTolerance = 5e-6;
 
@@ -45,23 +45,6 @@ int MaxDigits(absl::string_view text) {
     most = std::max(most, digits);
   }
   return most;
-}
-
-struct Printed {
-  Scores scores;  // By row of options.data.
-  double tolerance = kTolerance;
-};
-
-bool Agree(double a, double b, double tolerance) {
-  return std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b));
-}
-
-size_t CountDifferent(const Scores& ours, const Printed& theirs) {
-  size_t count = 0;
-  for (size_t i = 0; i < ours.size(); ++i) {
-    if (!Agree(ours[i], theirs.scores[i], theirs.tolerance)) ++count;
-  }
-  return count;
 }
 
 // The queries of options.data: those of other files are in other parts.
@@ -121,9 +104,9 @@ class RowScorer {
   }
 
   // Returns the scores of the other tool by row.
-  absl::StatusOr<Printed> Read(const std::string& path) const {
+  absl::StatusOr<OtherScores> Read(const std::string& path) const {
     ASSIGN_OR_RETURN(const auto file, ReadScores(path));
-    Printed printed;
+    OtherScores printed;
     printed.scores.resize(data_->num_rows);
     for (const LabelledQuery* query : queries_) {
       ASSIGN_OR_RETURN(const Scores scores, file->Scores(*query, 0));
@@ -177,202 +160,6 @@ class RowScorer {
   std::optional<ModelFeatures> inputs_;
 };
 
-// A way in which the other tool may differ, and how well it explains the
-// scores.
-struct Cause {
-  std::string sentence;
-  size_t num_different = 0;
-};
-
-// Undoes SkipFirstColumn(), but for the names of features.
-void AddFirstColumn(EnsembleMessage* ensemble) {
-  ensemble->clear_feature_names();
-  ensemble->set_num_features(ensemble->num_features() + 1);
-  for (auto& tree : *ensemble->mutable_trees()) {
-    for (uint32_t& feature : *tree.mutable_split_features()) ++feature;
-  }
-}
-
-bool SplitsOnFirst(const EnsembleMessage& ensemble) {
-  for (const auto& tree : ensemble.trees()) {
-    const auto& features = tree.split_features();
-    if (std::find(features.begin(), features.end(), 0u) != features.end()) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// An ensemble that the other tool may have scored with.
-struct Variant {
-  EnsembleMessage ensemble;
-  std::string how;  // Options that make it so; empty: it is that of the frame.
-};
-
-// Returns the ensemble with another first column; unset where it has none.
-std::optional<Variant> WithOtherFirstColumn(const EnsembleMessage& ensemble) {
-  Variant other{ensemble, ""};
-  if (ensemble.skipped_columns() > 0) {
-    AddFirstColumn(&other.ensemble);
-    other.how = "trees_first_column = 0";
-    return other;
-  }
-  if (SplitsOnFirst(ensemble) || ensemble.num_features() < 2) {
-    return std::nullopt;
-  }
-  SkipFirstColumn(&other.ensemble);
-  other.how = "trees_first_column = 1";
-  return other;
-}
-
-Variant WithOtherAbsent(const Variant& variant) {
-  Variant other = variant;
-  const bool is_missing =
-      variant.ensemble.absent_feature() == EnsembleMessage::MISSING;
-  other.ensemble.set_absent_feature(is_missing ? EnsembleMessage::ZERO
-                                               : EnsembleMessage::MISSING);
-  absl::StrAppend(&other.how, other.how.empty() ? "" : " and ",
-                  "trees_absent = ", is_missing ? "ZERO" : "MISSING");
-  return other;
-}
-
-std::vector<Variant> VariantsOf(const EnsembleMessage& ensemble,
-                                bool has_columns) {
-  std::vector<Variant> variants = {{ensemble, ""}};
-  if (!has_columns) {
-    if (auto shifted = WithOtherFirstColumn(ensemble)) {
-      variants.push_back(*std::move(shifted));
-    }
-  }
-  const size_t count = variants.size();
-  for (size_t i = 0; i < count; ++i) {
-    variants.push_back(WithOtherAbsent(variants[i]));
-  }
-  return variants;
-}
-
-template <typename Map>
-Scores Mapped(const Scores& scores, const Map& map) {
-  Scores mapped;
-  mapped.reserve(scores.size());
-  for (const double score : scores) mapped.push_back(map(score));
-  return mapped;
-}
-
-// Adds what could have been done to the scores of a variant.
-void AddOutputCauses(const Variant& variant, const Scores& ours,
-                     const Printed& theirs, std::vector<Cause>* causes) {
-  const std::string with =
-      variant.how.empty() ? "" : absl::StrCat(", and with ", variant.how);
-  const auto add = [&](const Scores& mapped, std::string sentence) {
-    causes->push_back(
-        {absl::StrCat(sentence, with), CountDifferent(mapped, theirs)});
-  };
-  const double offset = theirs.scores[0] - ours[0];
-  add(Mapped(ours, [&](double s) { return s + offset; }),
-      absl::StrFormat("the other scores are larger by %.9g throughout: they "
-                      "have another base score or base margin",
-                      offset));
-  const double slope = variant.ensemble.sigmoid_slope() > 0
-                           ? variant.ensemble.sigmoid_slope()
-                           : 1;
-  add(Mapped(ours, [&](double s) { return 1 / (1 + std::exp(-slope * s)); }),
-      "the other scores are probabilities, the sigmoid of the raw scores: "
-      "print "
-      "raw scores (XGBoost: output_margin=True; LightGBM: raw_score=True or "
-      "predict_raw_score=true)");
-  add(Mapped(ours, [](double s) { return std::exp(s); }),
-      "the other scores are the exponential of the raw scores: print raw "
-      "scores "
-      "(XGBoost: output_margin=True; LightGBM: raw_score=True)");
-}
-
-// Adds fewer trees, as after early stopping, if a number of trees gives the
-// scores of the first rows.
-absl::Status AddTreeCount(const EnsembleMessage& ensemble,
-                          const RowScorer& scorer, const Printed& theirs,
-                          std::vector<Cause>* causes) {
-  constexpr double kSearchTolerance = 1e-4;  // Sums in another precision.
-  constexpr size_t kSearchRows = 20;
-  const RowScorer head = scorer.First(kSearchRows);
-  const std::vector<uint32_t> rows = head.Rows();
-  EnsembleMessage one = ensemble;
-  one.clear_trees();
-  one.set_base_score(0);
-  Scores sums(theirs.scores.size(), ensemble.base_score());
-  for (int count = 1; count < ensemble.trees_size(); ++count) {
-    one.clear_trees();
-    *one.add_trees() = ensemble.trees(count - 1);
-    ASSIGN_OR_RETURN(const Scores scores, head.Of(one));
-    bool agree = true;
-    for (const uint32_t row : rows) {
-      sums[row] += scores[row];
-      agree &= Agree(sums[row], theirs.scores[row], kSearchTolerance);
-    }
-    if (!agree) continue;
-    EnsembleMessage first = ensemble;
-    first.mutable_trees()->DeleteSubrange(count, ensemble.trees_size() - count);
-    ASSIGN_OR_RETURN(const Scores by_first, scorer.Of(first));
-    causes->push_back(
-        {absl::StrCat("the other tool used the first ", count, " of ",
-                      ensemble.trees_size(),
-                      " trees, as after early stopping: save the model with "
-                      "these trees alone"),
-         CountDifferent(by_first, theirs)});
-    return absl::OkStatus();
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<Cause>> CausesOf(const EnsembleMessage& ensemble,
-                                            const RowScorer& scorer,
-                                            const Scores& ours,
-                                            const Printed& theirs) {
-  std::vector<Cause> causes;
-  for (const Variant& variant : VariantsOf(ensemble, scorer.has_columns())) {
-    ASSIGN_OR_RETURN(const Scores scores, scorer.Of(variant.ensemble));
-    if (!variant.how.empty()) {
-      causes.push_back(
-          {absl::StrCat("give ", variant.how), CountDifferent(scores, theirs)});
-    }
-    AddOutputCauses(variant, scores, theirs, &causes);
-  }
-  RETURN_IF_ERROR(AddTreeCount(ensemble, scorer, theirs, &causes));
-  Scores sorted = ours;
-  Printed sorted_theirs = theirs;
-  std::sort(sorted.begin(), sorted.end());
-  std::sort(sorted_theirs.scores.begin(), sorted_theirs.scores.end());
-  causes.push_back(
-      {"the file has the same scores in another order: it must "
-       "have one for each line of data, in the same order",
-       CountDifferent(sorted, sorted_theirs)});
-  return causes;
-}
-
-// Returns what probably is the cause, as a sentence.
-std::string MostLikely(const std::vector<Cause>& causes, size_t num_different,
-                       double largest) {
-  const auto best = std::min_element(causes.begin(), causes.end(),
-                                     [](const Cause& a, const Cause& b) {
-                                       return a.num_different < b.num_different;
-                                     });
-  if (best->num_different == 0) {
-    return absl::StrCat("Most likely cause, which explains all scores: ",
-                        best->sentence);
-  }
-  if (largest < 1e-3) {
-    return "The differences are small: print at least 9 digits, by the library "
-           "that trained the model";
-  }
-  if (2 * best->num_different < num_different) {
-    return absl::StrCat("Most likely cause, with which ", best->num_different,
-                        " still differ: ", best->sentence);
-  }
-  return "No usual cause explains them: neither the first column, absent "
-         "features, the base score, a transform of the output, fewer trees nor "
-         "another order of lines";
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> CheckTreeScores(const TrainOptions& options,
@@ -391,7 +178,7 @@ absl::StatusOr<std::string> CheckTreeScores(const TrainOptions& options,
         absl::StrCat("check_scores: ", printed.status().message()));
   }
   ASSIGN_OR_RETURN(const Scores ours, scorer.Of(ensemble));
-  const size_t num_different = CountDifferent(ours, *printed);
+  const size_t num_different = printed->CountDifferent(ours);
   if (num_different == 0) {
     return absl::StrFormat(
         "the trees' scores of all %d lines of data are those of %s, within "
@@ -399,22 +186,25 @@ absl::StatusOr<std::string> CheckTreeScores(const TrainOptions& options,
         ours.size(), options.check_scores(), printed->tolerance);
   }
   size_t first = 0;
-  while (Agree(ours[first], printed->scores[first], printed->tolerance)) {
-    ++first;
-  }
+  while (printed->Agrees(first, ours[first])) ++first;
   double largest = 0;
   for (size_t i = 0; i < ours.size(); ++i) {
     largest = std::max(largest, std::abs(ours[i] - printed->scores[i]));
   }
-  ASSIGN_OR_RETURN(const std::vector<Cause> causes,
-                   CausesOf(ensemble, scorer, ours, *printed));
+  const RowScorer head = scorer.First(kSearchRows);
+  const ScorableRows rows{
+      .all = [&](const EnsembleMessage& other) { return scorer.Of(other); },
+      .first = [&](const EnsembleMessage& other) { return head.Of(other); },
+      .first_rows = head.Rows(),
+      .may_shift = !scorer.has_columns()};
+  ASSIGN_OR_RETURN(const std::string cause,
+                   MostLikelyCause(ensemble, rows, ours, *printed));
   return absl::InvalidArgumentError(absl::StrFormat(
       "check_scores: candidate %d of data (query '%s') has score %.9g by the "
       "imported trees and %.9g in %s; %d of %d scores differ, by up to %.3g. "
       "%s",
       first + 1, scorer.QueryOf(first), ours[first], printed->scores[first],
-      options.check_scores(), num_different, ours.size(), largest,
-      MostLikely(causes, num_different, largest)));
+      options.check_scores(), num_different, ours.size(), largest, cause));
 }
 
 std::string WarnIfNoBetterThanChance(const TrainOptions& options,

@@ -1,4 +1,4 @@
-#include "trainer/labelled/read_assumptions.h"
+#include "trainer/imports/read_assumptions.h"
 
 #include <utility>
 
