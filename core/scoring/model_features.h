@@ -53,7 +53,7 @@ class ModelFeatures {
   const FeatureTransform* transform() const { return transform_.get(); }
   // Whether the features are those that callers send.
   bool as_sent() const { return as_sent_; }
-  // Whether trees give an absent feature of a sparse row another meaning than
+  // True if trees give an absent feature of a sparse row another meaning than
   // 0.
   bool tells_absent_from_zero() const {
     return trees_ != nullptr && trees_->absent_is_missing();

@@ -31,7 +31,7 @@ class TreeEnsemble {
   // Number of features that a query must have.
   uint32_t num_features() const { return num_features_; }
 
-  // Whether a feature that a sparse row lacks is missing; otherwise it is 0.
+  // True if a feature that a sparse row lacks is missing; otherwise it is 0.
   bool absent_is_missing() const { return std::isnan(absent_); }
 
   // Writes scores[i], that of document_indexes[i]. Always finite. Features of

@@ -100,17 +100,18 @@ class LetorReader {
     if (groups_ != nullptr) {
       if (!query.empty()) {
         return line->Error(absl::StrCat(
-            "the line names its query, ", token, ", but ", groups_->path,
-            " says which lines are a query: remove one of them"));
+            "the line names its query, ", token, ", but the group file ",
+            groups_->path, " assigns lines to queries: remove one of the two"));
       }
       line->Unread();
       return QueryOfGroup();
     }
     if (query.empty()) {
       return line->Error(
-          "the second field must be qid:<query>, or a group file must say "
-          "which lines are a query: FILE.query or FILE.group beside the file, "
-          "or groups");
+          "the second field must be qid:<query>, or a group file must assign "
+          "the "
+          "lines to queries: FILE.query or FILE.group beside the file, or "
+          "groups");
     }
     const auto [place, added] =
         index_.try_emplace(std::string(query), queries_.size());
@@ -174,7 +175,7 @@ class LetorReader {
   uint64_t group_end_ = 0;  // Row at which the last group ends.
 };
 
-// Whether the first line has no qid.
+// Returns true if the first line has no qid.
 bool LacksQueries(absl::string_view text) {
   bool lacks = false;
   const auto look = [&](absl::string_view bytes, size_t number) {

@@ -1,5 +1,5 @@
 #pragma once
-// Group files: the number of lines of each query of a label file without qid,
+// Reads group files: the number of lines of each query of a label file without qid,
 // in their order, as LightGBM (FILE.query) and XGBoost (FILE.group) read them.
 #include <cstddef>
 #include <cstdint>

@@ -24,8 +24,8 @@ using model::v1::TreeEnsemble;
 // Of the header, or of a tree; LightGBM writes about 20.
 constexpr size_t kMostLines = 1000;
 
-// Whether a line ends the trees. Versions of LightGBM before 2.2 go on without
-// "end of trees", always with the importance of the features.
+// Returns true if a line ends the trees. Versions of LightGBM before 2.2 go on
+// without "end of trees", always with the importance of the features.
 bool EndsTrees(absl::string_view line) {
   return line == "end of trees" || line == "feature importances:" ||
          line == "feature_importances:" || line == "parameters:" ||
@@ -82,8 +82,8 @@ class PartReader {
   }
 
  private:
-  // Whether the header's tree_sizes are those of `count` trees, which take all
-  // bytes up to the end of the file.
+  // Returns true if the header's tree_sizes are those of `count` trees, which
+  // take all bytes up to the end of the file.
   bool HasAllTrees(int count, absl::string_view sizes) const {
     size_t num_bytes = 0;
     int num_sizes = 0;

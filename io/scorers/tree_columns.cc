@@ -46,7 +46,7 @@ absl::Status Undecided(uint32_t num_columns, const FeatureCount& num_features,
       num_features.value, " features", why,
       ". Give 1 if LightGBM or XGBoost read its training data from a text file "
       "whose features start at 1, which leaves column 0 empty, else 0; "
-      "check_scores tells which is right"));
+      "check_scores shows which is right"));
 }
 
 }  // namespace

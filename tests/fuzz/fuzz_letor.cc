@@ -19,8 +19,8 @@ namespace {
 // Larger data would only be slow.
 constexpr uint64_t kMostValues = uint64_t{1} << 16;
 
-// Whether a number in front of a colon may be a feature from 10,000 on. Rows
-// are dense and may take 4 GiB, which is more than a fuzzer has.
+// Returns true if a number in front of a colon may be a feature from 10,000 on.
+// Rows are dense and may take 4 GiB, which is more than a fuzzer has.
 bool HasLargeFeature(absl::string_view text) {
   constexpr size_t kMostDigits = 4;
   size_t digits = 0;

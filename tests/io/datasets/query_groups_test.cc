@@ -62,17 +62,19 @@ TEST(QueryGroupsTest, SumsMustMatch) {
   ASSERT_OK_AND_ASSIGN(const QueryGroups groups, ParseQueryGroups("g", "1"));
   EXPECT_THAT(ParseLetor("1 qid:7 1:1\n", {}, &groups),
               IsInvalidArgument("line 1, column 3: the line names its query, "
-                                "qid:7, but g says which lines are a query"));
+                                "qid:7, but the group file g assigns lines to "
+                                "queries"));
 }
 
 TEST(QueryGroupsTest, AreFoundBesideTheFile) {
   const TempDir dir;
   const std::string path = dir / "train.txt";
   ASSERT_OK(WriteFile(path, kLines));
-  EXPECT_THAT(ReadLetor(path),
-              IsInvalidArgument(path + ": line 1, column 3: the second field "
-                                       "must be qid:<query>, or a group file "
-                                       "must say which lines are a query"));
+  EXPECT_THAT(
+      ReadLetor(path),
+      IsInvalidArgument(path + ": line 1, column 3: the second field "
+                               "must be qid:<query>, or a group file must "
+                               "assign the lines to queries"));
   ASSERT_OK(WriteFile(path + ".group", "5\n"));
   ASSERT_OK_AND_ASSIGN(LabelledQueries data, ReadLetor(path));
   EXPECT_EQ(data.queries.size(), 1u);
