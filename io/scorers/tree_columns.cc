@@ -65,7 +65,7 @@ absl::StatusOr<ColumnChoice> ChooseFirstColumn(const TreeModelFile& file,
     return ColumnChoice{0, "feature_infos has values of column 0"};
   }
   // The model has no columns for data that is wider, whatever comes first.
-  if (columns <= d) {
+  if (columns <= d || columns == 1) {
     return ColumnChoice{0, absl::StrCat("the model has ", columns,
                                         " columns for ", d, " features")};
   }

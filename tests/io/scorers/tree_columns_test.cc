@@ -44,12 +44,16 @@ TEST(TreeColumnsTest, CountsAndColumnZeroDecide) {
   }
   TreeModelFile named_by_lightgbm = named;
   named_by_lightgbm.first_column = FirstColumn::kConstant;
+  TreeModelFile leaf = ModelOf(1, 0);
+  leaf.ensemble.mutable_trees(0)->Clear();
+  leaf.ensemble.mutable_trees(0)->add_leaf_values(1);
   const Case cases[] = {
       {"split on", ModelOf(4, 0), at_least3, 0},
       {"as many", ModelOf(3, 1), at_least3, 0},
       {"as many, constant", ModelOf(3, 1, FirstColumn::kConstant), at_least3,
        0},
       {"fewer", ModelOf(2, 1), at_least3, 0},
+      {"one column, no split", leaf, {}, 0},
       {"one more", ModelOf(4, 1), at_least3, 1},
       {"one more, exactly", ModelOf(4, 1), exactly3, 1},
       {"one more, constant", ModelOf(4, 1, FirstColumn::kConstant), at_least3,
