@@ -56,9 +56,21 @@ std::string TreesLine(const model::v1::TreeEnsemble& trees) {
   for (const model::v1::Tree& tree : trees.trees()) {
     leaves += tree.leaf_values_size();
   }
-  return absl::StrFormat(
-      "trees: %d with %d leaves, objective %s\n", trees.trees_size(), leaves,
-      trees.objective().empty() ? "unknown" : trees.objective());
+  std::string text = absl::StrFormat(
+      "trees: %d with %d leaves, objective %s\n"
+      "  a feature that a sparse row does not have is %s\n",
+      trees.trees_size(), leaves,
+      trees.objective().empty() ? "unknown" : trees.objective(),
+      trees.absent_feature() == model::v1::TreeEnsemble::MISSING
+          ? "a missing value"
+          : "0");
+  if (trees.skipped_columns() > 0) {
+    absl::StrAppendFormat(
+        &text,
+        "  imported without column 0 of the model file, which is empty: its "
+        "library read a text file whose features start at 1\n");
+  }
+  return text;
 }
 
 // Returns the name of what a weight multiplies.

@@ -1,6 +1,7 @@
 // Implements the commands on labelled queries, and `describe`.
 #include "absl/strings/str_format.h"
 #include "core/base/status_macros.h"
+#include "io/datasets/label_file_options.h"
 #include "trainer/describe.h"
 #include "trainer/labelled/evaluate_orders.h"
 #include "trainer/labelled/fit.h"
@@ -33,6 +34,12 @@ absl::Status RunFit(const config::v1::FitOptions& options,
       options.model(), report.version, report.queries, report.candidates,
       report.relevant, report.num_features, report.iterations,
       report.converged ? "" : ", not converged");
+  if (report.extreme_values > 0) {
+    output->out << "  "
+                << ExtremeValuesNote(options.label_files(), options.data(),
+                                     report.extreme_values)
+                << "\n";
+  }
   if (report.queries_left_out > 0) {
     output->out << absl::StrFormat(
         "  %d of the %d labelled queries were left out by "

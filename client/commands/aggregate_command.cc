@@ -51,8 +51,9 @@ absl::StatusOr<Input> ReadInput(const AggregateOptions& options,
   if (internal::IsJson(options.format(), text)) {
     RETURN_IF_ERROR(internal::FillFromJson(text, &input.request));
   } else if (IsLetor(options, text)) {
-    RETURN_IF_ERROR(
-        internal::FillFromLetor(text, input.request.mutable_context()));
+    RETURN_IF_ERROR(internal::FillFromLetor(text, options.label_files(),
+                                            internal::AbsentFeatures::kAreZero,
+                                            input.request.mutable_context()));
   } else {
     RETURN_IF_ERROR(FillFromTable(text, &input));
   }

@@ -9,7 +9,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "google/protobuf/util/json_util.h"
+#include "io/datasets/label_file_options.h"
 #include "io/datasets/letor.h"
+#include "io/datasets/query_candidates.h"
 
 namespace sortition {
 namespace internal {
@@ -31,19 +33,21 @@ absl::Status FillFromJson(const std::string& text,
 }
 
 absl::Status FillFromLetor(absl::string_view text,
+                           const config::v1::LabelFileOptions& options,
+                           AbsentFeatures absent,
                            v1::DecisionContext* context) {
-  ASSIGN_OR_RETURN(const LabelledQueries queries,
-                   ParseLetor(AddMissingQids(text)));
+  ASSIGN_OR_RETURN(
+      LabelledQueries queries,
+      ParseLetor(AddMissingQids(text), ToSvmlightOptions(options)));
   if (queries.queries.size() != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("features holds ", queries.queries.size(),
                      " queries, must hold exactly 1"));
   }
-  const LabelledQuery& query = queries.queries[0];
-  v1::Candidates* candidates = context->mutable_candidates();
-  candidates->set_num_features(queries.num_features);
-  candidates->mutable_dense()->mutable_values()->Add(query.features.begin(),
-                                                     query.features.end());
+  LabelledQuery& query = queries.queries[0];
+  if (absent == AbsentFeatures::kAreZero) query.stated = nullptr;
+  SetQueryCandidates(query, queries.num_features,
+                     context->mutable_candidates());
   return absl::OkStatus();
 }
 
@@ -100,6 +104,7 @@ absl::Status SetAttributes(
 
 std::string AddMissingQids(absl::string_view text) {
   std::string result;
+  text = SkipByteOrderMark(text);
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     const absl::string_view data =
         absl::StripAsciiWhitespace(line.substr(0, line.find('#')));

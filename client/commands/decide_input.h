@@ -23,15 +23,20 @@ namespace internal {
 bool IsJson(absl::string_view format, absl::string_view text);
 absl::Status FillFromJson(const std::string& text,
                           google::protobuf::Message* request);
+// What an absent feature becomes: the model decides, or 0.
+enum class AbsentFeatures { kStayAbsent, kAreZero };
 absl::Status FillFromLetor(absl::string_view text,
-                           v1::DecisionContext* context);
+                           const config::v1::LabelFileOptions& options,
+                           AbsentFeatures absent, v1::DecisionContext* context);
 absl::Status ApplyFlags(const config::v1::DecideOptions& options,
                         v1::DecisionContext* context);
 }  // namespace internal
 
 // Builds a RankRequest, SelectRequest or LabelRequest from `options` and the
 // text of the features file: JSON of the request, or LETOR/SVMlight lines of
-// one query (labels are ignored, qid may be missing). Flags override the JSON.
+// one query (labels are ignored, qid may be missing). Lines that do not state a
+// feature become sparse rows, so that the model decides what it is. Flags
+// override the JSON.
 // InvalidArgument names what cannot be read.
 template <typename Request>
 absl::StatusOr<Request> MakeRequest(const config::v1::DecideOptions& options,
@@ -40,7 +45,9 @@ absl::StatusOr<Request> MakeRequest(const config::v1::DecideOptions& options,
   RETURN_IF_ERROR(
       internal::IsJson(options.format(), text)
           ? internal::FillFromJson(text, &request)
-          : internal::FillFromLetor(text, request.mutable_context()));
+          : internal::FillFromLetor(text, options.label_files(),
+                                    internal::AbsentFeatures::kStayAbsent,
+                                    request.mutable_context()));
   RETURN_IF_ERROR(internal::ApplyFlags(options, request.mutable_context()));
   return request;
 }

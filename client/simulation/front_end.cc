@@ -8,6 +8,7 @@
 #include "client/rpc/connect.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "io/datasets/query_candidates.h"
 
 namespace sortition {
 namespace {
@@ -109,7 +110,8 @@ void FrontEnd::Decide(uint64_t index) {
   context.set_decision_id(absl::StrCat("sim-", seed_text_, "-", index));
   context.set_model(options_.model());
   if (options_.units() > 0) SetUser(index, &context);
-  SetCandidates(query, context.mutable_candidates());
+  SetQueryCandidates(query, queries_.num_features,
+                     context.mutable_candidates());
   if (options_.action() == "select") {
     Select(query, std::move(context));
   } else if (options_.action() == "label") {
@@ -117,17 +119,6 @@ void FrontEnd::Decide(uint64_t index) {
   } else {
     Rank(query, std::move(context));
   }
-}
-
-void FrontEnd::SetCandidates(const LabelledQuery& query,
-                             v1::Candidates* candidates) const {
-  if (query.columns != nullptr) {
-    *candidates->mutable_columns() = *query.columns;
-    return;
-  }
-  candidates->set_num_features(queries_.num_features);
-  candidates->mutable_dense()->mutable_values()->Add(query.features.begin(),
-                                                     query.features.end());
 }
 
 void FrontEnd::SetUser(uint64_t index, v1::DecisionContext* context) const {

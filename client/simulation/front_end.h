@@ -68,9 +68,6 @@ class FrontEnd {
            std::unique_ptr<Client> client);
 
   void Decide(uint64_t index);
-  // Sets columns, or features.
-  void SetCandidates(const LabelledQuery& query,
-                     v1::Candidates* candidates) const;
   // Names the user of the decision, who has the same attributes in every run.
   void SetUser(uint64_t index, v1::DecisionContext* context) const;
   void Select(const LabelledQuery& query, v1::DecisionContext context);

@@ -6,6 +6,7 @@
 #include "core/features/schema/schema.h"
 #include "core/simulation/world.h"
 #include "io/columns/column_queries.h"
+#include "io/datasets/label_file_options.h"
 #include "io/datasets/letor.h"
 #include "io/files.h"
 #include "io/models/text_message.h"
@@ -59,7 +60,11 @@ absl::StatusOr<LabelledQueries> ReadQueries(
     const config::v1::SimulateOptions& options) {
   if (options.features().empty()) {
     if (options.data().empty()) return MakeWorld(options.world());
-    if (!IsColumnFile(options.data())) return ReadLetor(options.data());
+    if (!IsColumnFile(options.data())) {
+      return ReadLetor(options.data(),
+                       {.lines = ToSvmlightOptions(options.label_files()),
+                        .groups = options.groups()});
+    }
     return absl::InvalidArgumentError(
         absl::StrCat("data is '", options.data(),
                      "', which has columns: features must be set, a "
@@ -109,6 +114,11 @@ absl::Status RunSimulate(const config::v1::SimulateOptions& options,
   RETURN_IF_ERROR(
       CheckChoice("action", options.action(), {"select", "rank", "label"}));
   ASSIGN_OR_RETURN(const LabelledQueries queries, ReadQueries(options));
+  if (queries.extreme_values > 0) {
+    output->error << ExtremeValuesNote(options.label_files(), options.data(),
+                                       queries.extreme_values)
+                  << "\n";
+  }
   ProgressLine progress(options.decisions(), output);
   ASSIGN_OR_RETURN(const SimulateResult result,
                    Simulate(options, queries, [&](const SimulateProgress& now) {

@@ -18,6 +18,18 @@ class Columns;
 
 namespace sortition {
 
+// Which features the lines of a file state. Other features are absent: 0 in
+// dense rows, and for trees whatever their model says
+// (TreeEnsemble.absent_feature).
+struct StatedFeatures {
+  uint32_t width = 0;      // Features from here on are absent.
+  std::vector<bool> bits;  // Row-major, rows of `width`; empty: all.
+
+  bool Has(size_t row, uint32_t feature) const {
+    return feature < width && (bits.empty() || bits[row * width + feature]);
+  }
+};
+
 // One query with its candidates as dense rows.
 struct LabelledQuery {
   std::string id;
@@ -30,11 +42,16 @@ struct LabelledQuery {
   // What callers send instead of features, for a model that makes the features
   // of them; null: callers send features.
   std::shared_ptr<const v1::Columns> columns = nullptr;
+  // Null: every feature is stated.
+  std::shared_ptr<const StatedFeatures> stated = nullptr;
 };
 
 struct LabelledQueries {
   uint32_t num_features = 0;  // d, the largest feature number in the data.
   std::vector<LabelledQuery> queries;
+  uint64_t absent_values = 0;   // Of n × d, those that no line states.
+  uint64_t extreme_values = 0;  // No finite floats, and read by an option.
+  std::string groups = {};  // File with the sizes of the queries; empty: none.
 };
 
 // InvalidArgument if there are no queries, or if one has no items, a number of

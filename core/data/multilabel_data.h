@@ -14,6 +14,7 @@ struct MultilabelData {
   std::vector<uint32_t> columns;            // From 0, ascending in a row.
   std::vector<float> values;
   std::vector<std::vector<uint32_t>> labels;  // n; ascending, each once.
+  uint64_t extreme_values = 0;  // No finite floats, and read by an option.
 
   size_t size() const { return labels.size(); }
 };

@@ -53,6 +53,11 @@ class ModelFeatures {
   const FeatureTransform* transform() const { return transform_.get(); }
   // Whether the features are those that callers send.
   bool as_sent() const { return as_sent_; }
+  // True if trees give an absent feature of a sparse row another meaning than
+  // 0.
+  bool tells_absent_from_zero() const {
+    return trees_ != nullptr && trees_->absent_is_missing();
+  }
   // Those that callers send, or that the transform makes.
   uint32_t num_inputs() const { return num_inputs_; }
   // How many weights there are: inputs, trees, hidden units.

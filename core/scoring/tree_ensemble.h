@@ -3,6 +3,7 @@
 // is the margin that XGBoost or LightGBM would compute: the base score and a
 // leaf of each tree, added in the order and the precision of that library, and
 // without fused operations: the same bits on every machine.
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -29,6 +30,9 @@ class TreeEnsemble {
 
   // Number of features that a query must have.
   uint32_t num_features() const { return num_features_; }
+
+  // True if a feature that a sparse row lacks is missing; otherwise it is 0.
+  bool absent_is_missing() const { return std::isnan(absent_); }
 
   // Writes scores[i], that of document_indexes[i]. Always finite. Features of
   // dense rows may be NaN, which stands for a missing feature (of

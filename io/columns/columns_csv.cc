@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "io/columns/csv_cell.h"
 #include "io/columns/labelled_columns.h"
@@ -67,7 +66,6 @@ class CsvReader : public LineReader {
   }
 
   absl::Status TakeHeader() {
-    absl::ConsumePrefix(&fields_[0], "\xef\xbb\xbf");  // A byte order mark.
     for (size_t i = 0; i < fields_.size(); ++i) {
       header_.emplace_back(fields_[i]);
       for (size_t j = 0; j < i; ++j) {

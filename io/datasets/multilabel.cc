@@ -33,24 +33,26 @@ absl::Status ParseLabels(const SvmlightLine& line, absl::string_view token,
 
 }  // namespace
 
-absl::StatusOr<MultilabelData> ParseMultilabel(absl::string_view text) {
+absl::StatusOr<MultilabelData> ParseMultilabel(absl::string_view text,
+                                               const SvmlightOptions& options) {
   MultilabelData data;
   std::vector<SvmlightFeature> features;
   const auto parse = [&](absl::string_view bytes,
                          size_t number) -> absl::Status {
-    SvmlightLine line(bytes, number);
+    SvmlightLine line(bytes, number, options);
     std::vector<uint32_t>& labels = data.labels.emplace_back();
     const absl::string_view first = line.NextToken();
     if (first.find(':') == absl::string_view::npos) {
       RETURN_IF_ERROR(ParseLabels(line, first, &labels));
     } else {
-      line = SvmlightLine(bytes, number);
+      line.Unread();
     }
-    RETURN_IF_ERROR(line.ParseFeatures(&features));
+    RETURN_IF_ERROR(line.ParseFeatures(&features, &data.extreme_values));
     for (const SvmlightFeature& feature : features) {
-      data.columns.push_back(feature.number - 1);
+      data.num_features = std::max(data.num_features, feature.column + 1);
+      if (std::isnan(feature.value)) continue;
+      data.columns.push_back(feature.column);
       data.values.push_back(feature.value);
-      data.num_features = std::max(data.num_features, feature.number);
     }
     data.row_offsets.push_back(data.columns.size());
     if (!labels.empty()) {
@@ -69,9 +71,10 @@ absl::StatusOr<MultilabelData> ParseMultilabel(absl::string_view text) {
   return data;
 }
 
-absl::StatusOr<MultilabelData> ReadMultilabel(const std::string& path) {
+absl::StatusOr<MultilabelData> ReadMultilabel(const std::string& path,
+                                              const SvmlightOptions& options) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  auto data = ParseMultilabel(text);
+  auto data = ParseMultilabel(text, options);
   if (!data.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", data.status().message()));

@@ -7,13 +7,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/data/multilabel_data.h"
+#include "io/datasets/svmlight_line.h"
 
 namespace sortition {
 
-// num_features is the largest feature number in the text, num_labels the
+// num_features is that of the largest feature in the text, num_labels the
 // largest label plus 1. InvalidArgument, naming line and column, if something
 // cannot be parsed.
-absl::StatusOr<MultilabelData> ParseMultilabel(absl::string_view text);
-absl::StatusOr<MultilabelData> ReadMultilabel(const std::string& path);
+absl::StatusOr<MultilabelData> ParseMultilabel(
+    absl::string_view text, const SvmlightOptions& options = {});
+absl::StatusOr<MultilabelData> ReadMultilabel(
+    const std::string& path, const SvmlightOptions& options = {});
 
 }  // namespace sortition

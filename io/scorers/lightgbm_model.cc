@@ -1,6 +1,8 @@
 #include "io/scorers/lightgbm_model.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,14 @@ using model::v1::TreeEnsemble;
 // Of the header, or of a tree; LightGBM writes about 20.
 constexpr size_t kMostLines = 1000;
 
+// Returns true if a line ends the trees. Versions of LightGBM before 2.2 go on
+// without "end of trees", always with the importance of the features.
+bool EndsTrees(absl::string_view line) {
+  return line == "end of trees" || line == "feature importances:" ||
+         line == "feature_importances:" || line == "parameters:" ||
+         absl::StartsWith(line, "pandas_categorical:");
+}
+
 // Reads a part of the file at a time: the header, then trees.
 class PartReader {
  public:
@@ -33,7 +43,7 @@ class PartReader {
     while (place_ < text_.size()) {
       const size_t begin = place_;
       const absl::string_view line = PeekLine();
-      if (absl::StartsWith(line, "Tree=") || line == "end of trees") break;
+      if (absl::StartsWith(line, "Tree=") || EndsTrees(line)) break;
       SkipLine();
       const size_t equals = line.find('=');
       const absl::string_view key = line.substr(0, equals);
@@ -52,21 +62,45 @@ class PartReader {
   }
 
   // Whether a tree follows; takes its first line. InvalidArgument where it has
-  // another number, and where the file ends.
-  absl::StatusOr<bool> NextTree(int number) {
+  // another number, and where the file ends, unless the sizes of the trees in
+  // the header show that it is whole.
+  absl::StatusOr<bool> NextTree(int number, absl::string_view sizes) {
+    if (number == 0) trees_begin_ = place_;
     const absl::string_view line = PeekLine();
-    if (line == "end of trees") return false;
+    if (EndsTrees(line)) return false;
+    if (place_ == text_.size() && HasAllTrees(number, sizes)) return false;
     const std::string expected = absl::StrCat("Tree=", number);
     if (line != expected) {
       return absl::InvalidArgumentError(absl::StrCat(
           "byte ", place_, ": the line is \"", Shown(line), "\", must be \"",
-          expected, "\" or \"end of trees\": the file is not whole"));
+          expected,
+          "\" or \"end of trees\", or else the header's tree_sizes must be "
+          "those of the trees: the file is not whole"));
     }
     SkipLine();
     return true;
   }
 
  private:
+  // Returns true if the header's tree_sizes are those of `count` trees, which
+  // take all bytes up to the end of the file.
+  bool HasAllTrees(int count, absl::string_view sizes) const {
+    size_t num_bytes = 0;
+    int num_sizes = 0;
+    for (const absl::string_view part :
+         absl::StrSplit(sizes, ' ', absl::SkipEmpty())) {
+      uint32_t size = 0;
+      if (!ParseNumber(part, &size)) return false;
+      num_bytes += size;
+      ++num_sizes;
+    }
+    const absl::string_view trees = text_.substr(trees_begin_);
+    // LightGBM counts \n alone.
+    const auto returns =
+        static_cast<size_t>(std::count(trees.begin(), trees.end(), '\r'));
+    return num_sizes == count && num_bytes == trees.size() - returns;
+  }
+
   absl::string_view PeekLine() const {
     const absl::string_view line =
         text_.substr(place_, text_.find('\n', place_) - place_);
@@ -79,6 +113,7 @@ class PartReader {
 
   absl::string_view text_;
   size_t place_ = 0;
+  size_t trees_begin_ = 0;
 };
 
 // The objective with its parameters, as in "binary sigmoid:1".
@@ -115,6 +150,12 @@ absl::Status ReadObjective(const LightGbmLines& header,
 }
 
 absl::Status ReadHeader(const LightGbmLines& header, TreeEnsemble* ensemble) {
+  if (!header.values.contains("version")) {
+    return absl::InvalidArgumentError(
+        "byte 0: version is absent, must be v2, v3 or v4: LightGBM before 2.1 "
+        "wrote none, and perhaps other trees; load the model with a later "
+        "version and save it again");
+  }
   ASSIGN_OR_RETURN(const absl::string_view version, header.Text("version"));
   if (version != "v2" && version != "v3" && version != "v4") {
     return header.Wrong("version", "v2, v3 or v4");
@@ -143,19 +184,36 @@ absl::Status ReadHeader(const LightGbmLines& header, TreeEnsemble* ensemble) {
   return ReadObjective(header, ensemble);
 }
 
+// feature_infos of column 0: "none" where it had one value in training, else a
+// range or categories.
+FirstColumn ReadFirstColumn(const LightGbmLines& header) {
+  const auto found = header.values.find("feature_infos");
+  if (found == header.values.end()) return FirstColumn::kUnknown;
+  const absl::string_view infos = found->second.text;
+  const absl::string_view first = infos.substr(0, infos.find(' '));
+  if (first.empty()) return FirstColumn::kUnknown;
+  return first == "none" ? FirstColumn::kConstant : FirstColumn::kVaries;
+}
+
 }  // namespace
 
-absl::StatusOr<TreeEnsemble> ParseLightGbmModel(absl::string_view text) {
+absl::StatusOr<TreeModelFile> ParseLightGbmModel(absl::string_view text) {
   PartReader reader(text);
-  TreeEnsemble ensemble;
+  TreeModelFile file;
+  TreeEnsemble& ensemble = file.ensemble;
   ensemble.set_number_format(TreeEnsemble::DOUBLE);
   ensemble.set_absent_feature(TreeEnsemble::ZERO);
   ASSIGN_OR_RETURN(const LightGbmLines header, reader.ReadPart(""));
   RETURN_IF_ERROR(ReadHeader(header, &ensemble));
+  file.first_column = ReadFirstColumn(header);
+  const auto sizes = header.values.find("tree_sizes");
   TreeBudget budget;
   for (int number = 0;; ++number) {
-    ASSIGN_OR_RETURN(const bool has_tree, reader.NextTree(number));
-    if (!has_tree) return ensemble;
+    ASSIGN_OR_RETURN(const bool has_tree,
+                     reader.NextTree(number, sizes == header.values.end()
+                                                 ? absl::string_view()
+                                                 : sizes->second.text));
+    if (!has_tree) return file;
     if (number >= kMaxTrees) {
       return absl::InvalidArgumentError(
           absl::StrCat("there are more than ", kMaxTrees, " trees"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,11 @@ constexpr int kMissingShift = 2;  // Two bits:
 constexpr int kMissingNone = 0;   // NaN counts as 0;
 constexpr int kMissingZero = 1;   // 0 and NaN are missing;
 constexpr int kMissingNan = 2;    // NaN is missing.
-// LightGBM's own stand-in for infinity.
-constexpr double kLargestThreshold = 1e300;
+// Features are floats, and the largest float stands for all values beyond
+// (ExtremeValues::kCut), which are above any threshold beyond the floats.
+// LightGBM's own stand-in for infinity is 1e300.
+constexpr double kSmallestThreshold = -std::numeric_limits<float>::max();
+constexpr double kLargestThreshold = 0x1.fffffcp127;  // The float below.
 
 // Numbers of one line.
 template <typename Number>
@@ -180,7 +184,7 @@ class TreeConverter {
       missing_left = false;  // Whatever the bits say.
     } else {
       if (std::isnan(threshold)) return thresholds_.Wrong(node, "a number");
-      threshold = std::clamp(threshold, -kLargestThreshold, kLargestThreshold);
+      threshold = std::clamp(threshold, kSmallestThreshold, kLargestThreshold);
       switch (decision >> kMissingShift) {
         case kMissingNone:
           missing_left = 0 <= threshold;

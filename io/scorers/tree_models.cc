@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -31,7 +32,7 @@ bool IsUbjson(absl::string_view bytes) {
          absl::string_view("iUIlL").find(bytes[1]) != absl::string_view::npos;
 }
 
-absl::StatusOr<TreeEnsemble> ParseByFormat(absl::string_view bytes) {
+absl::StatusOr<TreeModelFile> ParseByFormat(absl::string_view bytes) {
   if (absl::StartsWith(bytes, "tree\n") ||
       absl::StartsWith(bytes, "tree\r\n")) {
     return ParseLightGbmModel(bytes);
@@ -40,7 +41,8 @@ absl::StatusOr<TreeEnsemble> ParseByFormat(absl::string_view bytes) {
     ASSIGN_OR_RETURN(const DocumentValue document,
                      IsUbjson(bytes) ? ParseUbjsonDocument(bytes)
                                      : ParseJsonDocument(bytes));
-    return ConvertXgboostModel(document);
+    ASSIGN_OR_RETURN(TreeEnsemble ensemble, ConvertXgboostModel(document));
+    return TreeModelFile{std::move(ensemble)};
   }
   if (absl::StartsWith(bytes, "[")) return XgboostDumpError();
   return absl::InvalidArgumentError(
@@ -53,26 +55,31 @@ absl::StatusOr<TreeEnsemble> ParseByFormat(absl::string_view bytes) {
 
 }  // namespace
 
-absl::StatusOr<TreeEnsemble> ParseTreeModel(absl::string_view bytes) {
+absl::StatusOr<TreeModelFile> ParseTreeModelFile(absl::string_view bytes) {
   RETURN_IF_ERROR(CheckSize(bytes.size()));
-  ASSIGN_OR_RETURN(TreeEnsemble ensemble, ParseByFormat(bytes));
-  RETURN_IF_ERROR(CheckTreeEnsemble(ensemble));
-  return ensemble;
+  ASSIGN_OR_RETURN(TreeModelFile file, ParseByFormat(bytes));
+  RETURN_IF_ERROR(CheckTreeEnsemble(file.ensemble));
+  return file;
 }
 
-absl::StatusOr<TreeEnsemble> ReadTreeModel(const std::string& path) {
+absl::StatusOr<TreeEnsemble> ParseTreeModel(absl::string_view bytes) {
+  ASSIGN_OR_RETURN(TreeModelFile file, ParseTreeModelFile(bytes));
+  return std::move(file.ensemble);
+}
+
+absl::StatusOr<TreeModelFile> ReadTreeModel(const std::string& path) {
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(path, error);
-  absl::StatusOr<TreeEnsemble> ensemble = TreeEnsemble();
+  absl::StatusOr<TreeModelFile> file = TreeModelFile();
   if (const absl::Status status = CheckSize(error ? 0 : size); !status.ok()) {
-    ensemble = status;
+    file = status;
   } else {
     ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
-    ensemble = ParseTreeModel(bytes);
+    file = ParseTreeModelFile(bytes);
   }
-  if (ensemble.ok()) return ensemble;
-  return absl::Status(ensemble.status().code(),
-                      absl::StrCat(path, ": ", ensemble.status().message()));
+  if (file.ok()) return file;
+  return absl::Status(file.status().code(),
+                      absl::StrCat(path, ": ", file.status().message()));
 }
 
 }  // namespace sortition

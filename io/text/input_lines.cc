@@ -19,6 +19,7 @@ namespace sortition {
 namespace {
 
 constexpr size_t kReadBytes = size_t{1} << 17;
+constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
@@ -145,7 +146,6 @@ absl::StatusOr<bool> InputLines::Next(InputLine* line) {
     }
     stop = FindEnd();
   }
-  constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (number_ == 1 &&
       absl::StartsWith(
           absl::string_view(buffer_.data() + begin_, stop - begin_),

@@ -1,5 +1,6 @@
 #pragma once
-// The lines of a file of any size.
+// The lines of a file of any size, without the UTF-8 byte order mark that the
+// first one may begin with.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -138,8 +138,11 @@ TEST_F(CommandTest, RankSendsLetorLinesAndPrintsTheOrder) {
   EXPECT_EQ(decisions[0].version(), 4u);
   EXPECT_TRUE(decisions[0].return_scores());
   EXPECT_EQ(decisions[0].candidates().num_features(), 2u);
-  EXPECT_THAT(decisions[0].candidates().dense().values(),
-              ElementsAre(0.5f, 0.25f, 0.0f, 2.0f));
+  // The second line leaves feature 1 out.
+  EXPECT_THAT(decisions[0].candidates().sparse().columns(),
+              ElementsAre(0u, 1u, 1u));
+  EXPECT_THAT(decisions[0].candidates().sparse().values(),
+              ElementsAre(0.5f, 0.25f, 2.0f));
   // exp(-0.5) is the propensity of the decision and of its only rank.
   EXPECT_THAT(out, HasTexts("decision    d1\n", "propensity  0.606531",
                             "\n   0          0         0.606531\n"));

@@ -30,8 +30,8 @@ TEST_P(CorpusTest, EveryFileHoldsTheInvariants) {
 
 INSTANTIATE_TEST_SUITE_P(All, CorpusTest,
                          testing::Values("csv", "dsjson", "join", "jsonl",
-                                         "model", "obd", "request", "segments",
-                                         "tree_models"),
+                                         "letor", "model", "obd", "request",
+                                         "segments", "tree_models"),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
 #include "core/scoring/tree_ensemble.h"
+#include "io/scorers/tree_columns.h"
 #include "io/scorers/tree_models.h"
 #include "tests/core/scoring/tree_reference.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -45,14 +47,39 @@ void CheckScores(const model::v1::TreeEnsemble& model) {
   }
 }
 
+// Chooses the first column for data of several widths. A model without column 0
+// scores as before.
+void CheckColumns(const TreeModelFile& file) {
+  const uint32_t columns = file.ensemble.num_features();
+  for (const uint32_t d : {1u, columns - 1, columns, columns + 1}) {
+    for (const bool is_lower_bound : {false, true}) {
+      for (const std::optional<uint32_t> given :
+           {std::optional<uint32_t>(), std::optional<uint32_t>(0),
+            std::optional<uint32_t>(1)}) {
+        const auto choice = ChooseFirstColumn(file, {d, is_lower_bound}, given);
+        if (!choice.ok()) {
+          CHECK(choice.status().code() == absl::StatusCode::kInvalidArgument);
+          continue;
+        }
+        CHECK(!given.has_value() || choice->first_column == *given);
+        if (choice->first_column == 0) continue;
+        model::v1::TreeEnsemble skipped = file.ensemble;
+        SkipFirstColumn(&skipped);
+        CheckScores(skipped);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sortition
 
 FUZZ_TARGET(tree_models) {
-  const auto model = sortition::ParseTreeModel(
+  const auto model = sortition::ParseTreeModelFile(
       absl::string_view(reinterpret_cast<const char*>(data), size));
   if (model.ok()) {
-    sortition::CheckScores(*model);
+    sortition::CheckScores(model->ensemble);
+    sortition::CheckColumns(*model);
   } else {
     CHECK(model.status().code() == absl::StatusCode::kInvalidArgument);
     CHECK(!model.status().message().empty());

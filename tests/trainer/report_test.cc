@@ -88,7 +88,9 @@ TEST(DescribeTest, NamesWhatWeightsMultiply) {
                      "temperature 4, 0.1 uniform, abstains at score "
                      "-1.5\nlearned by trees from 40 examples\n",
                      "2 features, as callers send them\n",
-                     "trees: 2 with 3 leaves, objective rank:ndcg\n",
+                     "trees: 2 with 3 leaves, objective rank:ndcg\n"
+                     "  a feature that a sparse row does not have is a missing "
+                     "value\n",
                      "hidden units: 2\n", "5 of 5 weights, heaviest first\n"));
   // Heaviest first: of |-3|, |-2|, 1, 0.5, 0.25.
   size_t last = 0;

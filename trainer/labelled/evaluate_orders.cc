@@ -12,6 +12,7 @@
 #include "core/policies/distribution_factory.h"
 #include "io/columns/column_queries.h"
 #include "io/columns/label_rows.h"
+#include "io/datasets/label_file_options.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"
@@ -80,9 +81,10 @@ void CheckTrecOptions(const EvaluateOptions& options, OptionErrors* errors) {
 // or, where a file has the scores, with neither.
 absl::StatusOr<LabelledQueries> ReadData(const std::string& file,
                                          const EvaluateOptions& options,
+                                         const LetorOptions& letor,
                                          const QueryScorer& scorer) {
   if (scorer.schema() != nullptr || !IsColumnFile(file)) {
-    return ReadQueries(file, scorer.schema());
+    return ReadQueries(file, scorer.schema(), letor);
   }
   if (!options.scores().empty()) return ReadLabelRows(file);
   return absl::InvalidArgumentError(absl::StrCat(
@@ -95,9 +97,18 @@ absl::StatusOr<LabelledQueries> ReadData(const std::string& file,
 }
 
 absl::Status AddDataQueries(const EvaluateOptions& options, QueryScorer* scorer,
-                            OrderSummary* summary) {
-  for (const std::string& file : SplitEntries(options.data())) {
-    ASSIGN_OR_RETURN(LabelledQueries data, ReadData(file, options, *scorer));
+                            OrderSummary* summary, EvaluateReport* report) {
+  const std::vector<std::string> files = SplitEntries(options.data());
+  ASSIGN_OR_RETURN(
+      const std::vector<LetorOptions> letor,
+      LetorOptionsOf(options.label_files(), files, "groups", options.groups()));
+  for (size_t i = 0; i < files.size(); ++i) {
+    ASSIGN_OR_RETURN(LabelledQueries data,
+                     ReadData(files[i], options, letor[i], *scorer));
+    if (data.extreme_values > 0) {
+      report->add_warnings(ExtremeValuesNote(options.label_files(), files[i],
+                                             data.extreme_values));
+    }
     size_t of_file = 0;
     for (LabelledQuery& query : data.queries) {
       CutRelevances(options.relevance_cut(), query.relevances);
@@ -132,7 +143,7 @@ absl::Status EvaluateRankings(const EvaluateOptions& options,
   OrderSummary summary(std::move(metrics), options);
   RETURN_IF_ERROR(scorer == nullptr
                       ? AddTrecQueries(options, &summary, report)
-                      : AddDataQueries(options, scorer, &summary));
+                      : AddDataQueries(options, scorer, &summary, report));
   summary.Fill(report);
   if (options.per_query().empty()) return absl::OkStatus();
   return WriteFile(options.per_query(), summary.table());

@@ -15,6 +15,7 @@
 #include "core/learners/labelled/feature_scale.h"
 #include "core/learners/labelled/rank_policy.h"
 #include "core/scoring/model_features.h"
+#include "io/datasets/label_file_options.h"
 #include "io/models/draw_salt.h"
 #include "io/models/model_store.h"
 #include "trainer/labelled/labelled_frame.h"
@@ -104,7 +105,8 @@ std::vector<log::v1::Decision> WarmupQueries(
 struct FitData {
   std::vector<LabelledQuery> queries;
   size_t num_read = 0;
-  model::v1::Model frame;  // Features, if they have columns, and how many.
+  uint64_t extreme_values = 0;  // No finite floats.
+  model::v1::Model frame;       // Features, if they have columns, and how many.
 };
 
 absl::StatusOr<FitData> ReadWithFeatures(const FitOptions& options) {
@@ -114,7 +116,9 @@ absl::StatusOr<FitData> ReadWithFeatures(const FitOptions& options) {
   ASSIGN_OR_RETURN(const auto vectors, ReadVectors(vectors_options));
   ASSIGN_OR_RETURN(const auto spec, ReadFeatureSpec(options.features()));
   ASSIGN_OR_RETURN(const Schema schema, Schema::Create(spec.schema()));
-  ASSIGN_OR_RETURN(LabelledQueries read, ReadQueries(options.data(), &schema));
+  ASSIGN_OR_RETURN(
+      LabelledQueries read,
+      ReadQueries(options.data(), &schema, {.groups = options.groups()}));
   FitData data;
   ASSIGN_OR_RETURN(*data.frame.mutable_features(),
                    LearnFromQueries(spec, read.queries, vectors));
@@ -145,8 +149,13 @@ absl::StatusOr<FitData> ReadFitData(const FitOptions& options) {
         absl::StrCat("word_vectors is '", options.word_vectors(),
                      "', must be empty without features"));
   }
-  ASSIGN_OR_RETURN(LabelledQueries read, ReadQueries(options.data(), nullptr));
+  ASSIGN_OR_RETURN(
+      LabelledQueries read,
+      ReadQueries(options.data(), nullptr,
+                  {.lines = ToSvmlightOptions(options.label_files()),
+                   .groups = options.groups()}));
   FitData data;
+  data.extreme_values = read.extreme_values;
   data.frame.set_num_features(read.num_features);
   data.num_read = read.queries.size();
   data.queries = DrawQueries(std::move(read.queries), options);
@@ -227,6 +236,7 @@ absl::StatusOr<FitReport> Fit(const FitOptions& options) {
   report.relevant = static_cast<uint64_t>(
       std::count(fitted.labels.begin(), fitted.labels.end(), uint8_t{1}));
   report.num_features = data.frame.num_features();
+  report.extreme_values = data.extreme_values;
   report.iterations = fit.iterations;
   report.converged = fit.converged;
   return report;

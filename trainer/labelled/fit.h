@@ -13,6 +13,7 @@ struct FitReport {
   uint32_t queries_left_out = 0;  // By FitOptions.max_queries.
   uint64_t candidates = 0;
   uint64_t relevant = 0;
+  uint64_t extreme_values = 0;  // No finite floats, and read by an option.
   uint32_t num_features = 0;
   uint32_t iterations = 0;
   bool converged = false;

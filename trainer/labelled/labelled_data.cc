@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "trainer/imports/read_assumptions.h"
 #include "trainer/labelled/labelled_frame.h"
 #include "trainer/offpolicy/frame_options.h"
 
@@ -17,37 +16,54 @@ namespace sortition {
 namespace {
 
 using config::v1::TrainOptions;
-using Files = google::protobuf::RepeatedPtrField<std::string>;
+using Lists = google::protobuf::RepeatedPtrField<std::string>;
 
-// Appends the queries of all files and raises shape->num_features to the
-// largest width; `widths` gets the width of each query.
 struct Reading {
   std::vector<LabelledQuery> queries;
-  std::vector<uint32_t> widths;
-  uint64_t num_rows = 0;  // Number of candidates.
+  std::vector<uint32_t> widths;  // Of each query.
+  uint64_t num_rows = 0;         // Number of candidates.
 };
 
-absl::StatusOr<Reading> ReadFiles(const Files& files, const Schema* schema,
-                                  uint32_t relevance_cut,
-                                  LabelledShape* shape) {
+// What the files of all parts have in common.
+struct FileFacts {
+  LabelledShape shape;
+  ReadAssumptions assumed;
+};
+
+// An option that names files, and the one that names their group files.
+struct FileOption {
+  const Lists& files;
+  const char* groups_name;
+  const Lists& groups;
+};
+
+// Reads the queries of all files and raises facts->shape to the largest width
+// and relevance.
+absl::StatusOr<Reading> ReadFiles(const FileOption& option,
+                                  const Schema* schema,
+                                  const TrainOptions& options,
+                                  FileFacts* facts) {
   Reading reading;
-  for (const std::string& list : files) {
-    for (absl::string_view name : absl::StrSplit(list, ',')) {
-      name = absl::StripAsciiWhitespace(name);
-      ASSIGN_OR_RETURN(LabelledQueries file,
-                       ReadQueries(std::string(name), schema));
-      shape->num_features = std::max(shape->num_features, file.num_features);
-      const auto before = static_cast<uint32_t>(reading.num_rows);
-      for (LabelledQuery& query : file.queries) {
-        CutRelevances(relevance_cut, query.relevances);
-        for (const uint32_t relevance : query.relevances) {
-          shape->max_relevance = std::max(shape->max_relevance, relevance);
-        }
-        for (uint32_t& row : query.file_rows) row += before;
-        reading.num_rows += query.relevances.size();
-        reading.queries.push_back(std::move(query));
-        reading.widths.push_back(file.num_features);
+  LabelledShape& shape = facts->shape;
+  const std::vector<std::string> files = FilesOf(option.files);
+  ASSIGN_OR_RETURN(const std::vector<LetorOptions> letor,
+                   LetorOptionsOf(options.label_files(), files,
+                                  option.groups_name, option.groups));
+  for (size_t i = 0; i < files.size(); ++i) {
+    ASSIGN_OR_RETURN(LabelledQueries file,
+                     ReadQueries(files[i], schema, letor[i]));
+    facts->assumed.Add(files[i], file);
+    shape.num_features = std::max(shape.num_features, file.num_features);
+    const auto before = static_cast<uint32_t>(reading.num_rows);
+    for (LabelledQuery& query : file.queries) {
+      CutRelevances(options.relevance_cut(), query.relevances);
+      for (const uint32_t relevance : query.relevances) {
+        shape.max_relevance = std::max(shape.max_relevance, relevance);
       }
+      for (uint32_t& row : query.file_rows) row += before;
+      reading.num_rows += query.relevances.size();
+      reading.queries.push_back(std::move(query));
+      reading.widths.push_back(file.num_features);
     }
   }
   return reading;
@@ -147,6 +163,19 @@ absl::Status MakeAllRows(LabelledData* data) {
   return absl::OkStatus();
 }
 
+// Puts trees that were read into the frame of `choice`.
+absl::Status PutTrees(const TrainOptions& options,
+                      const FeatureCount& num_features, FrameChoice* choice,
+                      LabelledData* data) {
+  if (!choice->trees.has_value()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto assumptions,
+                   PlaceTrees(options, *std::move(choice->trees), num_features,
+                              &choice->frame));
+  data->assumptions.insert(data->assumptions.end(), assumptions.begin(),
+                           assumptions.end());
+  return absl::OkStatus();
+}
+
 // Learns what is to be learned from the training part, and makes all rows.
 absl::Status CompleteFrame(const TrainOptions& options, FrameChoice choice,
                            LabelledData* data) {
@@ -157,6 +186,10 @@ absl::Status CompleteFrame(const TrainOptions& options, FrameChoice choice,
     ASSIGN_OR_RETURN(const auto transform,
                      FeatureTransform::Create(choice.frame.features()));
     choice.frame.set_num_features(transform.num_features());
+  }
+  if (choice.schema.has_value()) {
+    RETURN_IF_ERROR(PutTrees(options, {.value = choice.frame.num_features()},
+                             &choice, data));
   }
   ASSIGN_OR_RETURN(data->frame, FrameOf(choice.frame));
   const bool is_made = data->frame.features != nullptr;
@@ -177,13 +210,31 @@ absl::StatusOr<LabelledData> ReadLabelledData(
       choice.schema.has_value() ? &*choice.schema : nullptr;
   LabelledData data;
   LabelledShape& shape = data.shape;
-  const auto read = [&](const Files& files) {
-    return ReadFiles(files, schema, options.relevance_cut(), &shape);
+  FileFacts facts;
+  const auto read = [&](const Lists& files, const char* groups_name,
+                        const Lists& groups) {
+    return ReadFiles({files, groups_name, groups}, schema, options, &facts);
   };
-  ASSIGN_OR_RETURN(Reading all, read(options.data()));
-  ASSIGN_OR_RETURN(Reading validation, read(options.validation()));
-  ASSIGN_OR_RETURN(Reading test, read(options.test()));
+  ASSIGN_OR_RETURN(Reading all,
+                   read(options.data(), "groups", options.groups()));
+  ASSIGN_OR_RETURN(Reading validation,
+                   read(options.validation(), "validation_groups",
+                        options.validation_groups()));
+  ASSIGN_OR_RETURN(Reading test,
+                   read(options.test(), "test_groups", options.test_groups()));
+  shape = facts.shape;
   if (schema == nullptr) {
+    data.assumptions = facts.assumed.Of(options.label_files());
+    const uint32_t known = choice.frame.num_features();
+    RETURN_IF_ERROR(PutTrees(
+        options,
+        known > 0
+            ? FeatureCount{.value = known}
+            : FeatureCount{.value = shape.num_features,
+                           .is_lower_bound = true,
+                           .is_from_zero =
+                               options.label_files().first_feature() == 0},
+        &choice, &data));
     ASSIGN_OR_RETURN(shape.num_features, SentWidth(choice.frame, shape));
   }
   const uint32_t d = shape.num_features;

@@ -10,6 +10,7 @@
 #include "core/learners/labelled/labelled_learner.h"
 #include "io/models/model_store.h"
 #include "sortition/config/v1/train.pb.h"
+#include "sortition/config/v1/train_report.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "sortition/model/v1/trees.pb.h"
 #include "trainer/frames/model_frame.h"
@@ -28,6 +29,8 @@ struct LabelledData {
   std::vector<LabelledQuery> test;  // May be empty.
   uint64_t num_candidates = 0;      // In all parts.
   uint64_t num_rows = 0;            // Candidates in all of options.data.
+  // What was assumed of the files.
+  std::vector<config::v1::LabelledReport::Assumption> assumptions;
 
   uint32_t width() const { return shape.num_features + (has_constant ? 1 : 0); }
   // Features that callers send, or that transforms make.

@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/features/feature_learning.h"
 #include "io/columns/column_queries.h"
-#include "io/datasets/letor.h"
+#include "io/datasets/label_file_options.h"
 #include "trainer/frames/model_frame.h"
 #include "trainer/offpolicy/frame_options.h"
 
@@ -20,7 +22,8 @@ using config::v1::TrainOptions;
 
 constexpr char kTreeLearner[] = "trees";
 
-absl::Status ChooseTrees(const TrainOptions& options, model::v1::Model* frame) {
+absl::Status ChooseTrees(const TrainOptions& options, FrameChoice* choice) {
+  model::v1::Model* const frame = &choice->frame;
   if (options.learner() == kTreeLearner) {
     if (!options.trees().empty()) {
       return absl::InvalidArgumentError(
@@ -32,12 +35,14 @@ absl::Status ChooseTrees(const TrainOptions& options, model::v1::Model* frame) {
     frame->clear_hidden_layer();
     return absl::OkStatus();
   }
+  ASSIGN_OR_RETURN(choice->trees, ReadTrees(options));
+  if (options.trees().empty()) return absl::OkStatus();
+  frame->clear_trees();
   // Features of a matrix are as many as the data or the trees have.
-  if (!options.trees().empty() && !frame->has_features() &&
-      !frame->has_hidden_layer()) {
+  if (!frame->has_features() && !frame->has_hidden_layer()) {
     frame->clear_num_features();
   }
-  return SetTrees(options, frame);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -61,7 +66,7 @@ absl::StatusOr<FrameChoice> ChooseFrame(
         absl::StrCat("word_vectors is '", options.word_vectors(),
                      "', must be empty without features"));
   }
-  RETURN_IF_ERROR(ChooseTrees(options, &choice.frame));
+  RETURN_IF_ERROR(ChooseTrees(options, &choice));
   if (choice.spec.has_value()) {
     ASSIGN_OR_RETURN(choice.schema, Schema::Create(choice.spec->schema()));
   } else if (choice.frame.has_features()) {
@@ -72,13 +77,47 @@ absl::StatusOr<FrameChoice> ChooseFrame(
 }
 
 absl::StatusOr<LabelledQueries> ReadQueries(const std::string& path,
-                                            const Schema* schema) {
-  if (schema != nullptr) return ReadColumnQueries(path, *schema);
-  if (!IsColumnFile(path)) return ReadLetor(path);
+                                            const Schema* schema,
+                                            const LetorOptions& letor) {
+  if (schema != nullptr) {
+    if (letor.groups.empty()) return ReadColumnQueries(path, *schema);
+    return absl::InvalidArgumentError(
+        absl::StrCat("groups is '", letor.groups, "', must be empty: file '",
+                     path, "' has columns, one of which names the query"));
+  }
+  if (!IsColumnFile(path)) return ReadLetor(path, letor);
   return absl::InvalidArgumentError(absl::StrCat(
       "file '", path,
       "' has columns: features must be set, a FeatureSpec that says what "
       "becomes of them (docs/features.md), or the model must have a schema"));
+}
+
+std::vector<std::string> FilesOf(
+    const google::protobuf::RepeatedPtrField<std::string>& lists) {
+  std::vector<std::string> files;
+  for (const std::string& list : lists) {
+    for (const absl::string_view name : absl::StrSplit(list, ',')) {
+      files.emplace_back(absl::StripAsciiWhitespace(name));
+    }
+  }
+  return files;
+}
+
+absl::StatusOr<std::vector<LetorOptions>> LetorOptionsOf(
+    const config::v1::LabelFileOptions& options,
+    const std::vector<std::string>& files, absl::string_view option,
+    const google::protobuf::RepeatedPtrField<std::string>& groups) {
+  std::vector<LetorOptions> letor(files.size(),
+                                  {.lines = ToSvmlightOptions(options)});
+  const std::vector<std::string> group_files = FilesOf(groups);
+  if (group_files.empty()) return letor;
+  if (group_files.size() != files.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        option, " names ", group_files.size(), " files, must name ",
+        files.size(), ", one for each label file"));
+  }
+  for (size_t i = 0; i < files.size(); ++i) letor[i].groups = group_files[i];
+  return letor;
 }
 
 absl::StatusOr<model::v1::Features> LearnFromQueries(
@@ -112,19 +151,42 @@ void ChangeWidth(uint32_t from, uint32_t to, float value,
   query->features = std::move(changed);
 }
 
+SentRows MakeSentRows(const LabelledQuery& query, uint32_t width,
+                      uint32_t num_features, bool sparse) {
+  LabelledQuery sent = query;
+  ChangeWidth(width, num_features, 0, &sent);
+  SentRows rows;
+  rows.num_features = num_features;
+  if (!sparse) {
+    rows.values = std::move(sent.features);
+    return rows;
+  }
+  rows.row_offsets.push_back(0);
+  for (size_t row = 0; row < query.relevances.size(); ++row) {
+    for (uint32_t column = 0; column < num_features; ++column) {
+      if (!query.stated->Has(row, column)) continue;
+      rows.columns.push_back(column);
+      rows.values.push_back(sent.features[row * num_features + column]);
+    }
+    rows.row_offsets.push_back(static_cast<uint32_t>(rows.columns.size()));
+  }
+  return rows;
+}
+
 absl::StatusOr<std::vector<float>> MakeRows(const ModelFeatures& features,
                                             const LabelledQuery& query,
                                             uint32_t width,
                                             ModelFeatureScratch* scratch) {
   QueryInput input;
-  LabelledQuery sent;
+  SentRows sent;
   if (query.columns != nullptr) {
     input.columns = query.columns.get();
   } else {
-    sent = query;
-    ChangeWidth(width, features.num_inputs(), 0, &sent);
-    ASSIGN_OR_RETURN(input.candidates,
-                     Candidates::Dense(sent.features, features.num_inputs()));
+    const uint32_t d = features.num_inputs();
+    const bool sparse =
+        query.stated != nullptr && features.tells_absent_from_zero();
+    sent = MakeSentRows(query, width, d, sparse);
+    ASSIGN_OR_RETURN(input.candidates, sent.View());
   }
   std::vector<uint32_t> documents(query.relevances.size());
   std::iota(documents.begin(), documents.end(), 0u);

@@ -13,6 +13,19 @@ namespace {
 using config::v1::LabelledReport;
 using config::v1::TrainReport;
 
+// Appends what was assumed of the files, each behind the option that settles
+// it.
+void AppendAssumptions(const LabelledReport& report, std::string* text) {
+  if (report.assumptions_size() > 0) absl::StrAppend(text, "Assumed:\n");
+  for (const LabelledReport::Assumption& assumption : report.assumptions()) {
+    absl::StrAppendFormat(text, "  %-20s %s\n", assumption.option(),
+                          assumption.sentence());
+  }
+  for (const std::string& warning : report.warnings()) {
+    absl::StrAppend(text, "  Warning: ", warning, "\n");
+  }
+}
+
 void AppendPoints(const LabelledReport& report, std::string* text) {
   size_t width = 0;  // Of the column of settings; 0: no point has one.
   for (const LabelledReport::Point& point : report.points()) {
@@ -238,6 +251,7 @@ std::string FormatLabelledReport(const TrainReport& report) {
       labelled.validation_queries(), labelled.test_queries(),
       labelled.candidates(), labelled.num_features(), labelled.learner(),
       labelled.measure(), labelled.action());
+  AppendAssumptions(labelled, &text);
   AppendPoints(labelled, &text);
   AppendTrusted(labelled, &text);
   if (labelled.has_threshold()) {

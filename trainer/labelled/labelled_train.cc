@@ -25,6 +25,7 @@
 #include "trainer/labelled/labelled_temperature.h"
 #include "trainer/labelled/labelled_warmup.h"
 #include "trainer/labelled/learner_choice.h"
+#include "trainer/labelled/tree_checks.h"
 #include "trainer/labelled/trusted_order.h"
 #include "trainer/trees/tree_training.h"
 
@@ -283,6 +284,21 @@ void FillCounts(const Run& run, TrainReport* report) {
   labelled->set_candidates(run.data.num_candidates);
   labelled->set_num_features(run.data.shape.num_features);
   labelled->set_part(run.test.empty() ? "validation" : "test");
+  labelled->mutable_assumptions()->Add(run.data.assumptions.begin(),
+                                       run.data.assumptions.end());
+}
+
+// Checks trees that were imported: against their library, and against chance.
+absl::Status CheckImport(const Run& run, LabelledReport* report) {
+  if (!run.options.check_scores().empty()) {
+    ASSIGN_OR_RETURN(std::string equal, CheckTreeScores(run.options, run.data));
+    LabelledReport::Assumption& checked = *report->add_assumptions();
+    checked.set_option("check_scores");
+    checked.set_sentence(std::move(equal));
+  }
+  std::string warning = WarnIfNoBetterThanChance(run.options, run.data);
+  if (!warning.empty()) report->add_warnings(std::move(warning));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -318,6 +334,7 @@ absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
   TrainReport report;
   FillCounts(run, &report);
   LabelledReport* labelled = report.mutable_labelled();
+  RETURN_IF_ERROR(CheckImport(run, labelled));
   ASSIGN_OR_RETURN(LabelledResult learned, Learn(run, labelled));
   if (learned.trees.has_value()) {
     RETURN_IF_ERROR(AppendTrees(*learned.trees, &run.data));

@@ -25,9 +25,18 @@ constexpr const char* kOfTuples[] = {
     "versions", "scratch",    "scratch_mb", "overrides",
     "since",    "until",      "decay",      "parts",
     "baseline", "rewards",    "guardrails", "ranks"};
-constexpr const char* kOfLabels[] = {
-    "data",        "validation",          "test",         "game_policy",
-    "rank_policy", "inverse_temperature", "trusted_order"};
+constexpr const char* kOfLabels[] = {"data",
+                                     "validation",
+                                     "test",
+                                     "label_files",
+                                     "groups",
+                                     "validation_groups",
+                                     "test_groups",
+                                     "check_scores",
+                                     "game_policy",
+                                     "rank_policy",
+                                     "inverse_temperature",
+                                     "trusted_order"};
 // Options that apply to one kind of policy only.
 constexpr const char* kOfGames[] = {"game_policy"};
 constexpr const char* kOfScores[] = {"rank_policy", "inverse_temperature"};

@@ -12,7 +12,6 @@
 #include "io/columns/word_vector_file.h"
 #include "io/files.h"
 #include "io/models/text_message.h"
-#include "io/scorers/tree_models.h"
 #include "process/log.h"
 #include "trainer/tuples/scan/tuple_log.h"
 #include "trainer/tuples/scan/tuple_scan.h"
@@ -22,6 +21,17 @@ namespace sortition {
 namespace {
 
 using config::v1::TrainOptions;
+using Assumption = config::v1::LabelledReport::Assumption;
+
+// The value of `trees` that leaves out those of the version before.
+constexpr char kNoTrees[] = "none";
+
+Assumption MakeAssumption(absl::string_view option, std::string sentence) {
+  Assumption assumption;
+  assumption.set_option(std::string(option));
+  assumption.set_sentence(std::move(sentence));
+  return assumption;
+}
 
 // Learns the features of `spec` from the columns of the decisions that are
 // read, whatever came of them.
@@ -84,6 +94,24 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
       options.tuples(), " has columns"));
 }
 
+// Returns the number of features that most of the newest decisions have; 0
+// where there are none.
+absl::StatusOr<uint32_t> FeaturesOfLog(const TrainOptions& options) {
+  ASSIGN_OR_RETURN(
+      const TupleLog log,
+      TupleLog::Open(options.tuples(),
+                     {.mix_joins = options.mix_joins(),
+                      .allow_incomplete = options.allow_incomplete(),
+                      .scratch = options.scratch()}));
+  ASSIGN_OR_RETURN(const TupleSelection selection,
+                   TupleSelection::Create(options, log));
+  ASSIGN_OR_RETURN(const std::optional<uint32_t> newest,
+                   NewestNumFeatures(log, [&](const auto& tuple) {
+                     return !selection.ReasonToSkip(tuple.decision());
+                   }));
+  return newest.value_or(0);
+}
+
 }  // namespace
 
 absl::StatusOr<model::v1::FeatureSpec> ReadFeatureSpec(
@@ -100,17 +128,61 @@ absl::StatusOr<model::v1::WordVectors> ReadVectors(
   return ReadWordVectors(options.word_vectors(), options.most_words());
 }
 
-absl::Status SetTrees(const TrainOptions& options, model::v1::Model* frame) {
-  if (options.trees().empty()) return absl::OkStatus();
-  if (options.trees() == "none") {
-    frame->clear_trees();
-    return absl::OkStatus();
+absl::StatusOr<std::optional<TreeModelFile>> ReadTrees(
+    const TrainOptions& options) {
+  if (!options.trees().empty() && options.trees() != kNoTrees) {
+    ASSIGN_OR_RETURN(TreeModelFile file, ReadTreeModel(options.trees()));
+    return std::optional<TreeModelFile>(std::move(file));
   }
-  ASSIGN_OR_RETURN(*frame->mutable_trees(), ReadTreeModel(options.trees()));
+  for (const auto& [name, is_set] :
+       {std::pair("trees_first_column", options.has_trees_first_column()),
+        std::pair("trees_absent", options.has_trees_absent())}) {
+    if (!is_set) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " is set, must be unset unless trees names a model file"));
+  }
+  return std::optional<TreeModelFile>();
+}
+
+absl::StatusOr<std::vector<Assumption>> PlaceTrees(
+    const TrainOptions& options, TreeModelFile file,
+    const FeatureCount& num_features, model::v1::Model* frame) {
+  const auto choice = ChooseFirstColumn(
+      file, num_features,
+      options.has_trees_first_column()
+          ? std::optional<uint32_t>(options.trees_first_column())
+          : std::nullopt);
+  if (!choice.ok()) {
+    return absl::Status(
+        choice.status().code(),
+        absl::StrCat(options.trees(), ": ", choice.status().message()));
+  }
+  model::v1::TreeEnsemble& trees = *frame->mutable_trees();
+  trees = std::move(file.ensemble);
+  if (choice->first_column == 1) SkipFirstColumn(&trees);
+  if (options.has_trees_absent()) {
+    trees.set_absent_feature(options.trees_absent() == TrainOptions::MISSING
+                                 ? model::v1::TreeEnsemble::MISSING
+                                 : model::v1::TreeEnsemble::ZERO);
+  }
   if (frame->num_features() == 0) {
-    frame->set_num_features(frame->trees().num_features());
+    frame->set_num_features(trees.num_features());
   }
-  return absl::OkStatus();
+  const bool is_missing =
+      trees.absent_feature() == model::v1::TreeEnsemble::MISSING;
+  return std::vector<Assumption>{
+      MakeAssumption(
+          "trees_first_column",
+          absl::StrCat("column ", choice->first_column, " of ", options.trees(),
+                       " is the first feature of the data: ", choice->reason)),
+      MakeAssumption(
+          "trees_absent",
+          absl::StrCat("a feature that a line or a sparse row does not state "
+                       "is ",
+                       is_missing ? "a missing value" : "0", " for the trees: ",
+                       options.has_trees_absent() ? "as trees_absent says"
+                       : is_missing               ? "the model is of XGBoost"
+                                    : "the model is of LightGBM"))};
 }
 
 absl::StatusOr<ModelFrame> MakeFrame(
@@ -135,7 +207,22 @@ absl::StatusOr<ModelFrame> MakeFrame(
         absl::StrCat("word_vectors is '", options.word_vectors(),
                      "', must be empty without features"));
   }
-  RETURN_IF_ERROR(SetTrees(options, &frame));
+  ASSIGN_OR_RETURN(std::optional<TreeModelFile> trees, ReadTrees(options));
+  if (options.trees() == kNoTrees) frame.clear_trees();
+  if (trees.has_value()) {
+    FeatureCount num_features{frame.num_features()};
+    if (num_features.value == 0) {
+      ASSIGN_OR_RETURN(num_features.value, FeaturesOfLog(options));
+      frame.set_num_features(num_features.value);
+    }
+    ASSIGN_OR_RETURN(
+        const std::vector<Assumption> assumptions,
+        PlaceTrees(options, *std::move(trees), num_features, &frame));
+    for (const Assumption& assumption : assumptions) {
+      LogInfo("assumed", {{"option", assumption.option()},
+                          {"what", assumption.sentence()}});
+    }
+  }
   return FrameOf(frame);
 }
 

@@ -1,10 +1,15 @@
 #pragma once
 // The frame that the options of `train` ask for.
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "io/models/model_store.h"
+#include "io/scorers/tree_columns.h"
+#include "io/scorers/tree_models.h"
 #include "sortition/config/v1/train.pb.h"
+#include "sortition/config/v1/train_report.pb.h"
 #include "sortition/model/v1/features.pb.h"
 #include "sortition/model/v1/model.pb.h"
 #include "trainer/frames/model_frame.h"
@@ -24,9 +29,17 @@ absl::StatusOr<ModelFrame> MakeFrame(
 // Reads a FeatureSpec in text form. InvalidArgument naming the file.
 absl::StatusOr<model::v1::FeatureSpec> ReadFeatureSpec(const std::string& path);
 
-// Replaces the trees of `frame` as `options.trees` says.
-absl::Status SetTrees(const config::v1::TrainOptions& options,
-                      model::v1::Model* frame);
+// Reads the model file of `options.trees`; unset: it names none.
+// InvalidArgument as ReadTreeModel(), and for options that need a file.
+absl::StatusOr<std::optional<TreeModelFile>> ReadTrees(
+    const config::v1::TrainOptions& options);
+
+// Puts the trees of a file into `frame`, which takes on their number of
+// features if it has none, and says what was assumed of the file.
+// InvalidArgument as ChooseFirstColumn().
+absl::StatusOr<std::vector<config::v1::LabelledReport::Assumption>> PlaceTrees(
+    const config::v1::TrainOptions& options, TreeModelFile file,
+    const FeatureCount& num_features, model::v1::Model* frame);
 
 // Returns options.word_vectors; empty where there are none.
 absl::StatusOr<model::v1::WordVectors> ReadVectors(

@@ -217,6 +217,10 @@ absl::StatusOr<TrainedTrees> TrainTrees(
   }
   ASSIGN_OR_RETURN(const std::string bytes, booster.Save("ubj"));
   ASSIGN_OR_RETURN(trained.ensemble, ParseTreeModel(bytes));
+  if (!train[0].items.sparse()) {
+    // Dense rows have 0 for what a sparse row would lack.
+    trained.ensemble.set_absent_feature(model::v1::TreeEnsemble::ZERO);
+  }
   if (!validation.empty()) {
     auto* const trees = trained.ensemble.mutable_trees();
     const auto kept = static_cast<int>(best.num_trees);

@@ -113,6 +113,32 @@ TEST_F(LabelledColumnsTest, TsvErrorsNameLineAndColumn) {
               StatusIs(absl::StatusCode::kNotFound));
 }
 
+// Tools of Windows begin files with a UTF-8 byte order mark.
+TEST_F(LabelledColumnsTest, ByteOrderMarksAreSkipped) {
+  ASSERT_OK_AND_ASSIGN(
+      auto queries,
+      ReadQuestionTsv(Write("\xef\xbb\xbfWho ?\tAnn .\t0\nWho ?\tBob .\t1\n"),
+                      QuestionSchema()));
+  ASSERT_EQ(queries.size(), 1u);
+  EXPECT_EQ(queries[0].id, "Who ?");
+  const Schema numbers = MakeSchema("column { name: 'a' type: NUMBER }");
+  ASSERT_OK_AND_ASSIGN(
+      queries,
+      ReadColumnsJson(Write("\xef\xbb\xbf{\"candidates\": [{\"a\": 1}]}"),
+                      numbers));
+  EXPECT_EQ(queries.size(), 1u);
+  // A quoted first field of CSV begins behind the mark.
+  ASSERT_OK_AND_ASSIGN(
+      queries,
+      ReadColumnsCsv(Write("\xef\xbb\xbf\"query\",label,a\nq,0,1\n"), numbers));
+  EXPECT_EQ(queries[0].id, "q");
+  // Anywhere else it is a character.
+  EXPECT_THAT(ReadColumnsCsv(Write("query,label,a\nq,0,\xef\xbb\xbf"
+                                   "1\n"),
+                             numbers),
+              IsInvalidArgument(":2: "));
+}
+
 constexpr char kHeader[] =
     "query,label,question,age,sentence,price,color,tags,v,ignored\n";
 

@@ -79,7 +79,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"EmptyQuery", "1 qid: 1:1", "column 3", "must be qid:"},
         BadLine{"OnlyLabel", "1", "column 2", "must be qid:"},
         BadLine{"NoColon", "1 qid:1 7", "column 9", "'7' must be"},
-        BadLine{"FeatureZero", "1 qid:1 0:1", "column 9", "[1, 100000000]"},
+        BadLine{"FeatureZero", "1 qid:1 0:1", "column 9",
+                "[1, 100000000]; read files whose features start at 0 with "
+                "first_feature = 0"},
         BadLine{"FeatureHuge", "1 qid:1 100000001:1", "column 9", "[1, "},
         BadLine{"FeatureWord", "1 qid:1 a:1", "column 9", "'a:1' must be"},
         BadLine{"Descending", "1 qid:1 2:1 1:1", "column 13", "above 2"},
@@ -88,8 +90,90 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"Tail", "1 qid:1 2:1x", "column 9", "'1x' is not a number"},
         BadLine{"Nan", "1 qid:1 2:nan", "column 9", "finite"},
         BadLine{"Infinite", "1 qid:1 2:-inf", "column 9", "finite"},
-        BadLine{"BeyondFloat", "1 qid:1 2:1e39", "column 9", "finite"}),
+        BadLine{"BeyondFloat", "1 qid:1 2:1e39", "column 9", "finite"},
+        BadLine{"BeyondDouble", "1 qid:1 2:1e999", "column 9", "is inf"},
+        BadLine{"Istella", "1 qid:1 2:1.7976931348623157e308", "column 9",
+                "value of feature 2 is 1.79769e+308, must be a finite float; "
+                "extreme_values = MISSING, CUT or ZERO reads such values"}),
     [](const auto& test) { return test.param.name; });
+
+// Rows of three features, 1 to 3 or 0 to 2.
+TEST(LetorTest, FirstFeatureMayBeZero) {
+  ASSERT_OK_AND_ASSIGN(const LabelledQueries from_one,
+                       ParseLetor("1 qid:a 1:5 3:7\n0 qid:a 2:6\n"));
+  ASSERT_OK_AND_ASSIGN(
+      const LabelledQueries from_zero,
+      ParseLetor("1 qid:a 0:5 2:7\n0 qid:a 1:6\n", {.first_feature = 0}));
+  EXPECT_EQ(from_zero.num_features, 3u);
+  EXPECT_EQ(from_zero.queries[0].features, from_one.queries[0].features);
+  EXPECT_THAT(ParseLetor("1 qid:a 1:5 0:7\n", {.first_feature = 0}),
+              IsInvalidArgument("feature 0 must be above 1"));
+}
+
+TEST(LetorTest, SkipsAByteOrderMark) {
+  ASSERT_OK_AND_ASSIGN(const LabelledQueries data, ParseLetor("\xef\xbb\xbf"
+                                                              "1 qid:a 1:5\n"));
+  EXPECT_THAT(data.queries[0].relevances, ElementsAre(1u));
+}
+
+TEST(LetorTest, NumbersTooSmallForADoubleAreZero) {
+  ASSERT_OK_AND_ASSIGN(const LabelledQueries data,
+                       ParseLetor("1 qid:a 1:1e-999 2:-1e-50\n"));
+  EXPECT_THAT(data.queries[0].features, ElementsAre(0.0f, -0.0f));
+}
+
+// A zero that a line states is not an absent feature.
+TEST(LetorTest, KnowsWhichFeaturesLinesState) {
+  ASSERT_OK_AND_ASSIGN(const LabelledQueries data,
+                       ParseLetor("1 qid:a 1:0 3:7\n0 qid:a 1:1 2:2 3:3\n"
+                                  "0 qid:b 1:1 2:2 3:3\n"));
+  EXPECT_EQ(data.absent_values, 1u);
+  ASSERT_NE(data.queries[0].stated, nullptr);
+  const StatedFeatures& stated = *data.queries[0].stated;
+  EXPECT_TRUE(stated.Has(0, 0));
+  EXPECT_FALSE(stated.Has(0, 1));
+  EXPECT_TRUE(stated.Has(0, 2));
+  EXPECT_TRUE(stated.Has(1, 1));
+  EXPECT_FALSE(stated.Has(1, 3));  // Beyond the features of the file.
+  ASSERT_NE(data.queries[1].stated, nullptr);
+  EXPECT_TRUE(data.queries[1].stated->Has(0, 1));
+  EXPECT_FALSE(data.queries[1].stated->Has(0, 3));
+}
+
+constexpr char kExtremes[] =
+    "1 qid:a 1:1.7976931348623157e308 2:-1.797e+308 3:nan 4:inf 5:-1e39 6:8\n";
+
+TEST(LetorTest, ExtremeValuesAreWhatTheOptionSays) {
+  constexpr float kLargest = 3.40282347e38f;
+  struct Case {
+    ExtremeValues option;
+    std::vector<float> features;
+    std::vector<bool> stated;
+  };
+  const Case cases[] = {
+      {ExtremeValues::kMissing,
+       {0, 0, 0, 0, 0, 8},
+       {false, false, false, false, false, true}},
+      {ExtremeValues::kCut,
+       {kLargest, -kLargest, 0, kLargest, -kLargest, 8},
+       {true, true, false, true, true, true}},
+      {ExtremeValues::kZero,
+       {0, 0, 0, 0, 0, 8},
+       {true, true, true, true, true, true}},
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(static_cast<int>(test.option));
+    ASSERT_OK_AND_ASSIGN(
+        const LabelledQueries data,
+        ParseLetor(kExtremes, {.extreme_values = test.option}));
+    EXPECT_EQ(data.extreme_values, 5u);
+    EXPECT_EQ(data.num_features, 6u);
+    EXPECT_EQ(data.queries[0].features, test.features);
+    for (uint32_t j = 0; j < 6; ++j) {
+      EXPECT_EQ(data.queries[0].stated->Has(0, j), test.stated[j]) << j;
+    }
+  }
+}
 
 TEST(LetorTest, RefusesAFileWithoutData) {
   for (const char* text : {"", "\n\n", "# only a comment\n"}) {
@@ -164,8 +248,24 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"0.5 1:1", "label is 0.5"},
         BadCase{"3,1,3 1:1", "label 3 occurs twice"},
         BadCase{"0 2:1 1:1", "line 1, column 7: feature 1 must be above 2"},
-        BadCase{"0 0:1", "column 3: '0:1' must be <feature>:<value>"},
+        BadCase{"0 0:1",
+                "column 3: '0:1' must be <feature>:<value> with a feature "
+                "number in [1, 100000000]; read files whose features start at "
+                "0 with first_feature = 0"},
         BadCase{"0 1:nan", "must be a finite float"}));
+
+TEST(MultilabelTest, ReadsOtherFirstFeaturesAndExtremeValues) {
+  ASSERT_OK_AND_ASSIGN(
+      const MultilabelData data,
+      ParseMultilabel(
+          "\xef\xbb\xbf"
+          "0 0:1 1:1.797e308 2:3\n",
+          {.first_feature = 0, .extreme_values = ExtremeValues::kMissing}));
+  EXPECT_EQ(data.num_features, 3u);
+  EXPECT_THAT(data.columns, ElementsAre(0u, 2u));
+  EXPECT_THAT(data.values, ElementsAre(1.0f, 3.0f));
+  EXPECT_EQ(data.extreme_values, 1u);
+}
 
 TEST(MultilabelTest, AFileThatCannotBeReadIsNamed) {
   const TempDir dir;

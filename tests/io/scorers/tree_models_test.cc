@@ -120,6 +120,87 @@ TEST(LightGbmModelTest, TakesFilesOfOtherSystems) {
   EXPECT_OK(ParseTreeModel(whole.substr(0, whole.find("\n\nfeature_imp"))));
 }
 
+// Versions before 2.2 write no "end of trees", but what follows it.
+TEST(LightGbmModelTest, TakesFilesOfOldVersions) {
+  const std::string whole = LightGbmText();
+  const std::string trees = whole.substr(0, whole.find("end of trees"));
+  for (const char* next :
+       {"feature importances:\na=2\n", "feature_importances:\n",
+        "parameters:\n[boosting: gbdt]\n", "pandas_categorical:null\n"}) {
+    ASSERT_OK_AND_ASSIGN(const Model model, ParseTreeModel(trees + next));
+    EXPECT_EQ(model.trees_size(), 3);
+  }
+  EXPECT_THAT(ParseTreeModel(trees),
+              IsInvalidArgument("the file is not whole"));
+}
+
+// A file that ends with a tree is whole if the header has the sizes of all
+// trees.
+TEST(LightGbmModelTest, SizesOfTreesShowThatAFileIsWhole) {
+  const std::string whole = LightGbmText();
+  const size_t begin = whole.find("Tree=0");
+  const size_t second = whole.find("Tree=1");
+  const size_t third = whole.find("Tree=2");
+  const size_t end = whole.find("end of trees");
+  const std::string sizes = absl::StrCat("tree_sizes=", second - begin, " ",
+                                         third - second, " ", end - third);
+  const std::string text =
+      Replaced(whole.substr(0, end), "tree_sizes=1 1 1", sizes);
+  EXPECT_OK(ParseTreeModel(text));
+  std::string with_returns;
+  for (const char c : text) {
+    if (c == '\n') with_returns += '\r';
+    with_returns += c;
+  }
+  EXPECT_OK(ParseTreeModel(with_returns));
+  for (size_t size = 0; size < text.size(); ++size) {
+    EXPECT_THAT(ParseTreeModel(text.substr(0, size)),
+                StatusIs(kInvalidArgument))
+        << size;
+  }
+  // One tree less than there are sizes.
+  EXPECT_THAT(
+      ParseTreeModel(text.substr(0, text.find("Tree=2"))),
+      IsInvalidArgument("must be \"Tree=2\" or \"end of trees\", or else"));
+}
+
+TEST(LightGbmModelTest, KeepsWhatIsKnownOfColumnZero) {
+  const auto first_column = [](const std::string& text) {
+    const auto file = ParseTreeModelFile(text);
+    EXPECT_OK(file);
+    return file.ok() ? file->first_column : FirstColumn::kUnknown;
+  };
+  EXPECT_EQ(first_column(LightGbmText()), FirstColumn::kVaries);
+  EXPECT_EQ(first_column(Replaced(LightGbmText(), "feature_infos=[0:1] ",
+                                  "feature_infos=none ")),
+            FirstColumn::kConstant);
+  EXPECT_EQ(first_column(Replaced(LightGbmText(), "feature_infos", "x")),
+            FirstColumn::kUnknown);
+  EXPECT_EQ(first_column(XgboostJson()), FirstColumn::kUnknown);
+}
+
+// The largest float stands for all values beyond the floats, such as
+// ±1.797e308.
+TEST(LightGbmModelTest, LargestFloatIsBeyondEveryThreshold) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  const auto scores_at = [&](double threshold) {
+    return ScoresOf(
+        absl::StrFormat(
+            "tree\nversion=v3\nnum_class=1\nnum_tree_per_iteration=1\n"
+            "max_feature_idx=0\nfeature_names=f\n\nTree=0\nnum_leaves=2\n"
+            "split_feature=0\nthreshold=%.17g\ndecision_type=2\n"
+            "left_child=-1\nright_child=-2\nleaf_value=1 2\n\nend of trees\n",
+            threshold),
+        1,
+        {-kLargest, std::nextafter(-kLargest, 0.0f), 0,
+         std::nextafter(kLargest, 0.0f), kLargest});
+  };
+  // LightGBM splits ±1.797e308 from other values at ±1e300.
+  EXPECT_THAT(scores_at(1e300), ElementsAre(1, 1, 1, 1, 2));
+  EXPECT_THAT(scores_at(-1e300), ElementsAre(1, 2, 2, 2, 2));
+  EXPECT_THAT(scores_at(1e38), ElementsAre(1, 1, 1, 2, 2));
+}
+
 // LightGBM's decision at one split, from its documentation of decision_type:
 // bit 1 default left; bits 2 and 3 what is missing: 0 nothing, 1 zero, 2 NaN.
 bool GoesLeft(int decision, double threshold, double x) {
@@ -240,9 +321,9 @@ TEST(LightGbmModelTest, NamesWhatIsWrong) {
       {"cat_threshold=2 4", "cat_threshold=2 -4",
        "Tree=1 cat_threshold[1] = -4, must be a number"},
       {"Tree=1", "Tree=5", "the line is \"Tree=5\", must be \"Tree=1\""},
-      {"end of trees", "",
-       "must be \"Tree=3\" or \"end of trees\": the file is "
-       "not whole"},
+      {"version=v4\n", "",
+       "byte 0: version is absent, must be v2, v3 or v4: "
+       "LightGBM before 2.1"},
   };
   for (const BadModelText& bad : cases) {
     EXPECT_THAT(ParseTreeModel(Replaced(LightGbmText(), bad.from, bad.to)),

@@ -273,6 +273,30 @@ TEST_F(TiedFilesTest, WarnsOnlyWhereTiesAndLabelsCoincide) {
 }
 
 // NDCG@1 of query a, and 0 of b, where nothing is relevant.
+// The same data as lines from feature 0, with groups and a value that is no
+// float, have the same metrics.
+TEST_F(EvaluateOrdersTest, ReadsFilesOfOtherToolsByOption) {
+  UseScores("1\n2\n3\n0\n5\n");
+  *options_.mutable_data(0) = Write("zero.letor",
+                                    "1 0:2 1:-2\n0 0:3 1:1.797e308\n2 0:2.5\n"
+                                    "0 0:1\n0 0:2\n");
+  EXPECT_THAT(EvaluateOrders(options_),
+              IsInvalidArgument("FILE.query or FILE.group beside the file"));
+  options_.add_groups(Write("sizes", "3\n2\n"));
+  EXPECT_THAT(EvaluateOrders(options_), IsInvalidArgument("first_feature = 0"));
+  options_.mutable_label_files()->set_first_feature(0);
+  EXPECT_THAT(EvaluateOrders(options_),
+              IsInvalidArgument("extreme_values = MISSING"));
+  options_.mutable_label_files()->set_extreme_values(
+      config::v1::LabelFileOptions::ZERO);
+  EXPECT_DOUBLE_EQ(Metrics("ndcg_letor@2")["ndcg_letor@2"], 3.0 / 4 / 2);
+  ASSERT_OK_AND_ASSIGN(const EvaluateReport report, EvaluateOrders(options_));
+  ASSERT_EQ(report.warnings_size(), 1);
+  EXPECT_EQ(report.warnings(0),
+            "1 value of " + options_.data(0) +
+                " is no finite float and was read as 0 (extreme_values)");
+}
+
 TEST_F(EvaluateOrdersTest, CutsRelevance) {
   UseScores("2\n0\n1\n3\n5\n");  // a: 2, 1, 3 in the order of its lines.
   EXPECT_NEAR(Metrics("ndcg_letor@1").at("ndcg_letor@1"), 0.5, 1e-12);

@@ -329,6 +329,24 @@ TEST_F(FitTest, SaysWhatItLeftOut) {
   EXPECT_EQ(report.queries_left_out, 18);
 }
 
+TEST_F(FitTest, ReadsFilesOfOtherToolsByOption) {
+  std::string text = "1 0:3 1:inf\n";
+  for (int i = 0; i < 59; ++i) {
+    absl::StrAppend(&text, i % 2, " 0:", i % 2 == 0 ? 1 : 3, " 1:", i, "\n");
+  }
+  ASSERT_OK(WriteFile(options_.data(), text));
+  ASSERT_OK(WriteFile(options_.data() + ".group", "30\n30\n"));
+  EXPECT_THAT(Fit(options_), IsInvalidArgument("first_feature = 0"));
+  options_.mutable_label_files()->set_first_feature(0);
+  EXPECT_THAT(Fit(options_), IsInvalidArgument("extreme_values = MISSING"));
+  options_.mutable_label_files()->set_extreme_values(
+      config::v1::LabelFileOptions::MISSING);
+  ASSERT_OK_AND_ASSIGN(const FitReport report, Fit(options_));
+  EXPECT_EQ(report.queries, 2);
+  EXPECT_EQ(report.num_features, 2);
+  EXPECT_EQ(report.extreme_values, 1);
+}
+
 TEST_F(FitTest, TheSeedDrawsTheQueries) {
   options_.set_max_queries(5);
   options_.set_force(true);

@@ -16,6 +16,7 @@
 #include "core/base/hash.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
+#include "io/datasets/label_file_options.h"
 #include "io/datasets/multilabel.h"
 #include "io/models/model_store.h"
 #include "io/segments/segment_batch.h"
@@ -69,15 +70,18 @@ absl::Status CheckSizes(const ConvertOptions& options,
 struct LabelledFiles {
   LabelledContexts data;
   std::optional<LabelledContexts> test;
+  uint64_t extreme_values = 0;
 };
 
 absl::StatusOr<LabelledFiles> ReadFiles(const ConvertOptions& options) {
-  ASSIGN_OR_RETURN(const MultilabelData data, ReadMultilabel(options.data()));
+  const SvmlightOptions lines = ToSvmlightOptions(options.label_files());
+  ASSIGN_OR_RETURN(const MultilabelData data,
+                   ReadMultilabel(options.data(), lines));
   std::optional<MultilabelData> test;
   uint32_t num_features = data.num_features;
   uint32_t num_labels = data.num_labels;
   if (!options.test().empty()) {
-    ASSIGN_OR_RETURN(test, ReadMultilabel(options.test()));
+    ASSIGN_OR_RETURN(test, ReadMultilabel(options.test(), lines));
     num_features = std::max(num_features, test->num_features);
     num_labels = std::max(num_labels, test->num_labels);
   }
@@ -85,6 +89,8 @@ absl::StatusOr<LabelledFiles> ReadFiles(const ConvertOptions& options) {
                            .num_labels = num_labels,
                            .intercept = options.intercept()};
   LabelledFiles files;
+  files.extreme_values =
+      data.extreme_values + (test.has_value() ? test->extreme_values : 0);
   files.data = ToLabelledContexts(data, shape);
   if (test.has_value()) files.test = ToLabelledContexts(*test, shape);
   return files;
@@ -224,6 +230,7 @@ absl::StatusOr<ConvertReport> Convert(const ConvertOptions& options) {
   report.contexts = contexts.size();
   report.num_features = contexts.num_features;
   report.num_labels = contexts.num_labels;
+  report.extreme_values = files.extreme_values;
   report.fitted_contexts = rows.size();
   report.segments = batch->num_segments();
   if (files.test.has_value()) {
@@ -250,6 +257,12 @@ std::string FormatConvertReport(const config::v1::ConvertOptions& options,
       report.fitted_contexts, options.inverse_temperature(), report.tuples,
       report.segments, options.output(), report.mean_wrong_labels,
       1 - report.mean_wrong_labels / report.num_labels);
+  if (report.extreme_values > 0) {
+    absl::StrAppend(&text,
+                    ExtremeValuesNote(options.label_files(), "the label files",
+                                      report.extreme_values),
+                    "\n");
+  }
   if (report.test.has_value()) {
     absl::StrAppendFormat(&text,
                           "%s: %.4f wrong labels expected, %.4f of the most "

@@ -16,6 +16,7 @@ struct ConvertReport {
   uint64_t contexts = 0;
   uint32_t num_features = 0;  // Includes the intercept.
   uint32_t num_labels = 0;
+  uint64_t extreme_values = 0;  // Of all files; no finite floats.
   // Number that the logging policy was fitted to.
   uint64_t fitted_contexts = 0;
   uint64_t tuples = 0;

@@ -415,6 +415,27 @@ TEST_F(ConvertTest, ReadingGivesTheTuplesThatWereDrawnBitForBit) {
   EXPECT_EQ(read.contexts.size(), distinct.size());
 }
 
+TEST_F(ConvertTest, ReadsFilesOfOtherToolsByOption) {
+  std::string text = "0,1 0:1 1:inf\n";
+  for (int i = 0; i < 40; ++i) {
+    absl::StrAppend(&text, i % 2, " 0:", i % 3, " 1:", i % 5, "\n");
+  }
+  ASSERT_OK(WriteFile(options_.data(), text));
+  EXPECT_THAT(Convert(options_), IsInvalidArgument("first_feature = 0"));
+  options_.mutable_label_files()->set_first_feature(0);
+  EXPECT_THAT(Convert(options_), IsInvalidArgument("extreme_values = MISSING"));
+  options_.mutable_label_files()->set_extreme_values(
+      config::v1::LabelFileOptions::MISSING);
+  options_.set_fraction(1);
+  ASSERT_OK_AND_ASSIGN(const ConvertReport report, Convert(options_));
+  EXPECT_EQ(report.num_features, 3u);  // With the intercept.
+  EXPECT_EQ(report.extreme_values, 1u);
+  EXPECT_THAT(FormatConvertReport(options_, report),
+              testing::HasSubstr(
+                  "1 value of the label files is no finite float and was "
+                  "read as missing"));
+}
+
 // Returns log p = Σ_l log σ(±α w_l · x), in long double, from the records
 // alone.
 TEST_F(ConvertTest, PropensitiesAreThoseOfThePolicyThatTheTuplesName) {
