@@ -19,10 +19,11 @@ namespace {
 class LetorStream : public QueryStream {
  public:
   LetorStream(std::string path, std::unique_ptr<InputLines> lines,
-              uint32_t num_features)
+              const StreamedShape& shape)
       : path_(std::move(path)),
         lines_(std::move(lines)),
-        num_features_(num_features) {}
+        num_features_(shape.num_features),
+        options_(shape.svmlight) {}
 
   absl::StatusOr<bool> Next(StreamedQuery* query) override {
     while (!at_end_) {
@@ -43,6 +44,7 @@ class LetorStream : public QueryStream {
     return true;
   }
   uint64_t bytes_read() const override { return lines_->bytes_read(); }
+  uint64_t extreme_values() const override { return extreme_values_; }
 
  private:
   // Adds a line to the query that is being built. Returns true if the line
@@ -51,7 +53,7 @@ class LetorStream : public QueryStream {
     const absl::string_view text = line.text();
     const size_t first = text.find_first_not_of(" \t");
     if (first == absl::string_view::npos || text[first] == '#') return false;
-    SvmlightLine tokens(text, line.number);
+    SvmlightLine tokens(text, line.number, options_);
     double label = 0;
     RETURN_IF_ERROR(tokens.ParseNumber(tokens.NextToken(), "label", &label));
     if (!(label >= 0 && label <= kMostRelevance) ||
@@ -64,11 +66,13 @@ class LetorStream : public QueryStream {
     if (!absl::ConsumePrefix(&id, "qid:") || id.empty()) {
       return tokens.Error("the second field must be qid:<query>");
     }
-    RETURN_IF_ERROR(tokens.ParseFeatures(&features_));
-    if (!features_.empty() && features_.back().number > num_features_) {
-      return tokens.Error(absl::StrCat(
-          "has feature ", features_.back().number, ", must be at most ",
-          num_features_, ", the number of features of the model"));
+    RETURN_IF_ERROR(tokens.ParseFeatures(&features_, &extreme_values_));
+    if (!features_.empty() && features_.back().column >= num_features_) {
+      const uint32_t first = options_.first_feature;
+      return tokens.Error(
+          absl::StrCat("has feature ", features_.back().column + first,
+                       ", must be in [", first, ", ", num_features_ + first - 1,
+                       "]: the model has ", num_features_, " features"));
     }
     const bool is_other = building_.relevances.empty() || building_.id != id;
     const bool is_whole = is_other && !building_.relevances.empty();
@@ -99,7 +103,8 @@ class LetorStream : public QueryStream {
 
   void AddCandidate(uint32_t relevance, absl::string_view document_id) {
     for (const SvmlightFeature& feature : features_) {
-      building_.columns.push_back(feature.number - 1);
+      if (std::isnan(feature.value)) continue;  // As if it were not stated.
+      building_.columns.push_back(feature.column);
       building_.values.push_back(feature.value);
     }
     building_.row_offsets.push_back(
@@ -121,6 +126,8 @@ class LetorStream : public QueryStream {
   const std::string path_;
   const std::unique_ptr<InputLines> lines_;
   const uint32_t num_features_;
+  const SvmlightOptions options_;
+  uint64_t extreme_values_ = 0;
   bool at_end_ = false;
   StreamedQuery building_;  // No candidates: none was begun.
   std::vector<SvmlightFeature> features_;
@@ -140,9 +147,9 @@ absl::string_view DocumentIdIn(absl::string_view comment) {
 }
 
 absl::StatusOr<std::unique_ptr<QueryStream>> OpenLetorStream(
-    const std::string& path, uint32_t num_features) {
+    const std::string& path, const StreamedShape& shape) {
   ASSIGN_OR_RETURN(auto lines, InputLines::Open(path, false));
-  return std::make_unique<LetorStream>(path, std::move(lines), num_features);
+  return std::make_unique<LetorStream>(path, std::move(lines), shape);
 }
 
 }  // namespace sortition

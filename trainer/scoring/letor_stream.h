@@ -15,9 +15,9 @@ namespace sortition {
 // Lines with the same qid must be adjacent; otherwise Next() returns
 // InvalidArgument where a query comes back, because only one query is in
 // memory. To notice this takes some 32 bytes for each query. InvalidArgument
-// also for a feature number above `num_features`.
+// also for a feature that the model does not have.
 absl::StatusOr<std::unique_ptr<QueryStream>> OpenLetorStream(
-    const std::string& path, uint32_t num_features);
+    const std::string& path, const StreamedShape& shape);
 
 // Returns ID of a comment with "docid = ID"; "" if it has none.
 absl::string_view DocumentIdIn(absl::string_view comment);

@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<QueryStream>> OpenQueryStream(
                      shape.num_features, " features"));
   }
   return has_columns ? OpenColumnStream(path, *shape.schema, names)
-                     : OpenLetorStream(path, shape.num_features);
+                     : OpenLetorStream(path, shape);
 }
 
 }  // namespace sortition

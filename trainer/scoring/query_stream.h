@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/features/schema/schema.h"
 #include "io/columns/labelled_columns.h"
+#include "io/datasets/svmlight_line.h"
 #include "sortition/v1/columns.pb.h"
 
 namespace sortition {
@@ -37,12 +38,15 @@ class QueryStream {
   virtual absl::StatusOr<bool> Next(StreamedQuery* query) = 0;
   // Returns the number of bytes of the file that were read so far.
   virtual uint64_t bytes_read() const = 0;
+  // Returns the number of values so far that were no finite floats.
+  virtual uint64_t extreme_values() const { return 0; }
 };
 
 // What a model takes.
 struct StreamedShape {
   uint32_t num_features = 0;       // Of rows, where there is no schema.
   const Schema* schema = nullptr;  // Of named columns. Outlives the stream.
+  SvmlightOptions svmlight = {};   // How features in LETOR/SVMlight are read.
 };
 
 // Opens a file by the end of its name: .tsv, .csv and .jsonl have named columns

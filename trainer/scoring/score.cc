@@ -17,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
 #include "core/policies/linear_policy.h"
+#include "io/datasets/label_file_options.h"
 #include "io/models/model_store.h"
 #include "io/models/newest_version.h"
 #include "process/command.h"
@@ -221,9 +222,11 @@ absl::StatusOr<ScoreReport> Score(const ScoreOptions& options,
   const std::vector<std::string> files = SplitEntries(options.data());
   ReadProgress progress(files);
   uint64_t bytes_before = 0;  // Of the files before.
+  StreamedShape shape = scorer.shape();
+  shape.svmlight = ToSvmlightOptions(options.label_files());
   for (const std::string& file : files) {
     ASSIGN_OR_RETURN(const auto stream,
-                     OpenQueryStream(file, scorer.shape(), NamesOf(options)));
+                     OpenQueryStream(file, shape, NamesOf(options)));
     while (true) {
       StreamedQuery query;
       ASSIGN_OR_RETURN(const bool more, stream->Next(&query));
@@ -236,6 +239,10 @@ absl::StatusOr<ScoreReport> Score(const ScoreOptions& options,
       report.candidates += query.relevances.size();
     }
     bytes_before += stream->bytes_read();
+    if (stream->extreme_values() > 0) {
+      report.notes.push_back(ExtremeValuesNote(options.label_files(), file,
+                                               stream->extreme_values()));
+    }
   }
   RETURN_IF_ERROR(output.Close());
   report.largest_game_gap = scorer.largest_gap();
@@ -254,6 +261,9 @@ std::string FormatScoreReport(const ScoreReport& report) {
                 "to the value of the game: %.3g)",
                 report.largest_game_gap)
           : "exact");
+  for (const std::string& note : report.notes) {
+    absl::StrAppend(&text, note, "\n");
+  }
   return text;
 }
 

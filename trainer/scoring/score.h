@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "sortition/config/v1/score.pb.h"
@@ -27,6 +28,7 @@ struct ScoreReport {
   uint64_t candidates = 0;
   // F-score games: the largest gap that a search left open; 0: no such game.
   double largest_game_gap = 0;
+  std::vector<std::string> notes = {};  // On how the data was read.
 };
 
 // Usage error that names the option.

@@ -76,7 +76,8 @@ TEST_F(QueryStreamTest, ErrorsNameFileAndLine) {
   for (const auto& [text, why] : std::map<std::string, std::string>{
            {"0 qid:a 1:1\n0 qid:b 1:1\n1 qid:a 1:1\n",
             "query 'a' comes back after another query"},
-           {"0 qid:a 4:1\n", "has feature 4, must be at most 3"},
+           {"0 qid:a 4:1\n",
+            "has feature 4, must be in [1, 3]: the model has 3"},
            {"-1 qid:a 1:1\n", "label is -1, must be an integer in [0, 31]"},
            {"1 1:1\n", "the second field must be qid:<query>"},
            {"1 qid:a 2:1 1:1\n", "line 1"},
@@ -86,6 +87,24 @@ TEST_F(QueryStreamTest, ErrorsNameFileAndLine) {
   }
   EXPECT_THAT(ReadLetorText("0 qid:a 1:1\n0 qid:b 1:1\n1 qid:a 1:1\n"),
               IsInvalidArgument("line 3"));
+}
+
+// What is read as missing is as if the line did not state it.
+TEST_F(QueryStreamTest, ReadsLabelFilesAsTheOptionsSay) {
+  const StreamedShape shape = {
+      .num_features = 3,
+      .svmlight = {.first_feature = 0,
+                   .extreme_values = ExtremeValues::kMissing}};
+  ASSERT_OK_AND_ASSIGN(
+      const auto stream,
+      OpenQueryStream(Write("data", "1 qid:a 0:5 1:-1.7976e308 2:7\n"), shape,
+                      {}));
+  StreamedQuery query;
+  ASSERT_OK_AND_ASSIGN(const bool more, stream->Next(&query));
+  EXPECT_TRUE(more);
+  EXPECT_THAT(query.columns, ElementsAre(0, 2));
+  EXPECT_THAT(query.values, ElementsAre(5, 7));
+  EXPECT_EQ(stream->extreme_values(), 1u);
 }
 
 // One query of a file of 20 MB is there after a small part of it was read.
