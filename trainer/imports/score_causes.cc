@@ -103,7 +103,7 @@ void AddOutputCauses(const Variant& variant, const Scores& ours,
                      const OtherScores& theirs, std::vector<Cause>* causes) {
   const std::string with =
       variant.how.empty() ? "" : absl::StrCat(", and with ", variant.how);
-  const auto add = [&](const Scores& mapped, std::string sentence) {
+  const auto add = [&](const Scores& mapped, const std::string& sentence) {
     causes->push_back(
         {absl::StrCat(sentence, with), theirs.CountDifferent(mapped)});
   };
