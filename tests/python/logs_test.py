@@ -14,7 +14,7 @@ from processes import BIN, run
 from sortition import logs
 from sortition.log.v1 import log_pb2
 from sortition.logs import frames, ragged, segments, wire
-from sortition.v1 import ranking_pb2
+from sortition.v1 import columns_pb2, ranking_pb2
 from tuple_logs import LogsTest, masked, tuples
 
 
@@ -122,24 +122,110 @@ class RoundTripTest(LogsTest):
             np.testing.assert_array_equal(part[["f0", "f1", "f2"]], written["features"][row])
 
     def test_named_columns_become_columns_of_a_frame(self) -> None:
-        message = ranking_pb2.RankRequest().context.candidates.columns
-        message.num_candidates = 2
-        price = message.candidate.add(name="price", missing=[1])
-        price.numbers.values.extend([1.5, 0])
-        message.candidate.add(name="title").texts.values.extend(["Ann", "Bob"])
-        message.query.add(name="city").categories.values.append("Rome")
-        one = {name: column[:1] for name, column in tuples(1).items()}
-        one.update(num_candidates=[2], num_features=[0], action=[[1]], eligible=[[]])
-        one.update(candidate_ids=[["p", "q"]], features=[[]], columns=[message.SerializeToString()])
-        logs.write_tuples(self.log, one)
-        read, _ = self.read(columns=["action", "num_candidates", "candidate_ids", "columns"])
+        self.write_forms()
+        frame = self.read()[0].candidates_to_frame()
+        price = frame["candidate.price"]
+        self.assertEqual(price.dtype, float)
+        self.assertEqual(price.isna().tolist(), [False, True, True, False, True, True, True])
+        self.assertEqual(price.tolist()[0], 1.5)
+        self.assertEqual(price.tolist()[3], 2.5)
+        self.assertEqual(frame["candidate.title"].tolist()[:4], ["Ann", "Bob", None, "Eve"])
+        sets = frame["candidate.tags"].tolist()
+        self.assertEqual(sets[:4], [{"hot", "new"}, frozenset(), None, None])
+        vectors = frame["candidate.place"].tolist()
+        self.assertEqual([None if v is None else v.tolist() for v in vectors[:4]], 3 * [None] + [[7]])
+        self.assertEqual(frame["query.city"].tolist()[:4], ["Rome", "Rome", None, None])
+        self.assertEqual(frame["rank"].tolist(), [-1, 0, 0, -1, -1, 0, -1])
+
+    def test_frames_have_features_of_every_form(self) -> None:
+        self.write_forms()
+        read, _ = self.read()
         frame = read.candidates_to_frame()
-        self.assertEqual(frame["candidate.price"].tolist()[0], 1.5)
-        self.assertTrue(np.isnan(frame["candidate.price"].tolist()[1]))
-        self.assertEqual(frame["candidate.title"].tolist(), ["Ann", "Bob"])
-        self.assertEqual(frame["query.city"].tolist(), ["Rome", "Rome"])
-        self.assertEqual(frame["candidate_id"].tolist(), ["p", "q"])
-        self.assertEqual(frame["rank"].tolist(), [-1, 0])
+        self.assertEqual(frame["tuple"].tolist(), [0, 0, 1, 1, 2, 3, 3])
+        # Sparse features without an entry are 0. Decisions with named columns have neither.
+        expected = 4 * [[np.nan, np.nan]] + [[0.5, 0.25], [0, 3], [0, 0]]
+        np.testing.assert_array_equal(frame[["f0", "f1"]], expected)
+        self.assertEqual(read.features_of(2).tolist(), [[0.5, 0.25]])
+        for row, form in ((0, "named columns"), (3, "sparse")):
+            said = rf"features of tuple {row} are {form}, .* candidates_to_frame\(\) returns"
+            with self.assertRaisesRegex(ValueError, said):
+                read.features_of(row)
+        # The form in which they were sent is what is written again.
+        self.log = self.folder / "again"
+        logs.write_tuples(self.log, read)
+        again, _ = self.read()
+        for name in ("columns", "sparse"):
+            self.assertEqual(again[name].tolist(), read[name].tolist())
+
+    def test_frames_need_the_columns_that_have_the_features(self) -> None:
+        self.write_forms()
+        for columns, said in (
+            (["action"], "read without num_candidates, .* read_tuples.. without the argument"),
+            (["action", "num_candidates", "columns"], "tuple 2 .* read features and sparse, too"),
+            (["action", "num_candidates", "num_features", "features"], "tuple 0 has nothing in fe"),
+        ):
+            with self.assertRaisesRegex(ValueError, said):
+                self.read(columns=columns)[0].candidates_to_frame()
+        bare = self.read(columns=["action", "num_candidates"])[0].candidates_to_frame()
+        self.assertEqual(list(bare), ["tuple", "document_index", "rank", "chosen"])
+        with self.assertRaisesRegex(KeyError, "reward was not read; the tuples have action"):
+            self.read(columns=["action"])[0]["reward"]
+
+    def test_features_that_make_no_frame_name_what_does(self) -> None:
+        wide = ranking_pb2.SparseFeatures(row_offsets=[0, 1], columns=[9999], values=[1])
+        self.write(num_features=10000, num_candidates=1, sparse=wide.SerializeToString())
+        with self.assertRaisesRegex(ValueError, "10000 sparse features, .* at most 4096"):
+            self.read()[0].candidates_to_frame()
+        self.log = self.folder / "widths"
+        one = {"num_candidates": 1, "num_features": 1, "features": [1.0]}
+        self.write(one, {**one, "num_features": 2, "features": [1.0, 2.0]})
+        with self.assertRaisesRegex(ValueError, r"\[1, 2\] features, .*take\(tuples"):
+            self.read()[0].candidates_to_frame()
+
+    def write_forms(self) -> None:
+        """Writes two decisions with named columns, one with dense features, one with sparse."""
+        first = columns_pb2.Columns(num_candidates=2)
+        first.candidate.add(name="price", missing=[1]).numbers.values.extend([1.5, 0])
+        first.candidate.add(name="title").texts.values.extend(["Ann", "Bob"])
+        sets = first.candidate.add(name="tags").category_sets
+        sets.offsets.extend([0, 2, 2])
+        sets.values.extend(["hot", "new"])
+        # No value is there, so that the vectors have no size.
+        first.candidate.add(name="place", missing=[0, 1]).vectors.size = 0
+        first.query.add(name="city").categories.values.append("Rome")
+        second = columns_pb2.Columns(num_candidates=2)
+        second.candidate.add(name="price").numbers.values.extend([np.nan, 2.5])
+        second.candidate.add(name="title", missing=[0]).texts.values.extend(["", "Eve"])
+        place = second.candidate.add(name="place", missing=[0]).vectors
+        place.size = 1
+        place.values.extend([0, 7])
+        second.query.add(name="city", missing=[0]).categories.values.append("")
+        sparse = ranking_pb2.SparseFeatures(row_offsets=[0, 1, 1], columns=[1], values=[3])
+        self.write(
+            {"action": [1], "num_candidates": 2, "columns": first.SerializeToString()},
+            {"action": [0], "num_candidates": 2, "columns": second.SerializeToString()},
+            {"action": [-1], "num_candidates": 1, "num_features": 2, "features": [0.5, 0.25]},
+            {"num_candidates": 2, "num_features": 2, "sparse": sparse.SerializeToString()},
+        )
+
+    def write(self, *decisions: dict, **one: object) -> None:
+        """Writes selections that have what is given, each candidate of which is eligible."""
+        defaults = {
+            "action_kind": logs.ACTION_KINDS["SELECT"],
+            "action": [0],
+            "can_abstain": True,
+            "log_propensity": -1.0,
+            "reward": 1.0,
+            "num_features": 0,
+            "features": [],
+            "sparse": b"",
+            "columns": b"",
+        }
+        rows = [
+            {"decision_id": f"d{row}", **defaults, **decision}
+            for row, decision in enumerate(decisions or [one])
+        ]
+        logs.write_tuples(self.log, {name: [row[name] for row in rows] for name in rows[0]})
 
 
 class ReadingTest(LogsTest):

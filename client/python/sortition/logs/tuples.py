@@ -13,14 +13,15 @@ from sortition.logs import wire
 from sortition.logs.columns import KINDS, Column, parse_columns
 from sortition.logs.damage import Damage
 from sortition.logs.growing import GrowingColumn
-from sortition.logs.messages import candidate_frame
+from sortition.logs.messages import candidate_frame, check_dense
 from sortition.logs.ragged import Ragged
 from sortition.logs.segments import Paths, Segment, list_segments, open_segment, size_of
 
-# What read_tuples returns unless it is told otherwise.
+# What read_tuples returns unless it is told otherwise: all that a policy needs. Features are in one
+# of the last three, in the form in which they were sent.
 DEFAULT_COLUMNS = (
     "decision_id time_us model version action_kind action log_propensity reward has_feedback "
-    "unit_id keep_probability can_abstain num_candidates num_features features"
+    "unit_id keep_probability can_abstain num_candidates num_features features sparse columns"
 ).split()
 ACTION_KINDS = {value.name: value.number for value in log_pb2.ActionKind.DESCRIPTOR.values}
 
@@ -32,7 +33,9 @@ _BLOCK = 1 << 12  # Tuples that are taken apart together: their columns stay in 
 class Tuples(Mapping[str, Any]):
     """Columns of equal length by name: arrays, or Ragged where rows have several values.
 
-    `features` are rows of num_candidates × num_features floats; of a decision, features_of.
+    `features` are rows of num_candidates × num_features floats; of a decision, features_of. They are
+    empty for decisions whose features were sent sparse or as named columns: `sparse` and `columns`
+    have the bytes of these messages (SparseFeatures, Columns), and candidates_to_frame() their values.
     """
 
     columns: dict[str, Column]
@@ -40,6 +43,8 @@ class Tuples(Mapping[str, Any]):
     damage: list[Damage] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> Column:
+        if name not in self.columns:
+            raise KeyError(f"{name} was not read; the tuples have {', '.join(self.columns)}")
         return self.columns[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -61,7 +66,11 @@ class Tuples(Mapping[str, Any]):
         return Tuples(taken, self.left_out, self.damage)
 
     def features_of(self, row: int) -> np.ndarray:
-        """Returns the features of a decision, of shape (num_candidates, num_features)."""
+        """Returns the dense features of a decision, of shape (num_candidates, num_features).
+
+        ValueError if they were sent sparse or as named columns.
+        """
+        check_dense(self, row)
         values = self["features"][row]
         return values.reshape(int(self["num_candidates"][row]), int(self["num_features"][row]))
 
@@ -81,8 +90,11 @@ class Tuples(Mapping[str, Any]):
         """Returns a DataFrame with a row for each candidate.
 
         It has tuple (number of the tuple), document_index, rank (in the action, from 0; -1: not
-        chosen, or an action of labels) and chosen; features as f0, f1, … or, where `columns` were read, named columns as
-        candidate.NAME and query.NAME.
+        chosen, or an action of labels) and chosen, and the features in the form in which they were
+        sent: dense and sparse ones as f0, f1, …; named columns as candidate.NAME and query.NAME.
+        Numbers are floats, categories and texts strings, sets frozensets, vectors arrays. Missing
+        values are NaN in columns of numbers, else None. ValueError if the decisions differ in
+        num_features.
         """
         return candidate_frame(self)
 
