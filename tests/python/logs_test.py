@@ -133,7 +133,8 @@ class RoundTripTest(LogsTest):
         sets = frame["candidate.tags"].tolist()
         self.assertEqual(sets[:4], [{"hot", "new"}, frozenset(), None, None])
         vectors = frame["candidate.place"].tolist()
-        self.assertEqual([None if v is None else v.tolist() for v in vectors[:4]], 3 * [None] + [[7]])
+        self.assertEqual(vectors[:3], [None, None, None])
+        self.assertEqual(vectors[3].tolist(), [7])
         self.assertEqual(frame["query.city"].tolist()[:4], ["Rome", "Rome", None, None])
         self.assertEqual(frame["rank"].tolist(), [-1, 0, 0, -1, -1, 0, -1])
 

@@ -43,7 +43,7 @@ class WritingTest(LogsTest):
             ({"action": [[-1]], "can_abstain": [False]}, r"action has -1, must be in \[0, 2\)"),
             ({"action": [[0, 0]], "action_kind": [rank]}, r"action is \[0, 0\], must have each"),
             ({"action": [[1, 0]], "action_kind": [subset]}, "must be ascending"),
-            ({"action_kind": [99]}, "action_kind is 99, must be SELECT, RANK"),
+            ({"action_kind": [99]}, "action_kind is 99, must be one of SELECT .1., RANK"),
             ({"eligible": [[False, True]]}, "action has 0, must be eligible"),
             ({"eligible": [[True]]}, "eligible has 1 entries, must have 0 or 2"),
             ({"candidate_ids": [["a"]]}, "candidate_ids has 1 entries, must have 0 or 2"),
@@ -52,12 +52,25 @@ class WritingTest(LogsTest):
             ({"has_feedback": [np.nan]}, "has_feedback: is nan, must be true or false"),
             ({"version": [1.5]}, "version: is 1.5, must be a whole number"),
             ({"version": [np.nan]}, "version: is nan, must be a whole number"),
+            ({"reward": [True]}, "reward: is True, must be a number"),
+            ({"log_propensity": ["-1"]}, "log_propensity: is '-1', must be a number"),
+            ({"seen_ranks": np.array([True])}, "seen_ranks: is True, must be a whole number"),
+            ({"action": [[False]]}, r"action: is \[False\], must have numbers"),
             ({"seed": [1]}, r"columns \['has_seed'\] are missing"),
         ):
             with self.subTest(said), self.assertRaisesRegex(ValueError, said):
                 logs.write_tuples(self.log, {**one, **change})
             self.assertEqual(list(self.folder.iterdir()), [])
         logs.write_tuples(self.log, one)
+
+    def test_arguments_of_another_type_are_refused(self) -> None:
+        for call, said in (
+            (lambda: logs.write_tuples(self.log, [{"reward": 1}]), "tuples is .*list.*a DataFrame"),
+            (lambda: logs.read_tuples(self.log, "reward"), r"columns is 'reward' .*\[\"reward\"\]"),
+            (lambda: logs.read_tuples(self.log, model=5), "model is 5"),
+        ):
+            with self.assertRaisesRegex(TypeError, said):
+                call()
 
     def test_missing_texts_are_unset(self) -> None:
         logs.write_tuples(self.log, {**tuples(3), "unit_id": [None, np.nan, "nan"]})

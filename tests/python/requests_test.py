@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import inspect
 import unittest
 import uuid
@@ -10,10 +11,24 @@ import numpy as np
 import pandas
 from scipy import sparse
 
-from sortition import AsyncRanker, Baseline, Feedback, Ranker, make_id, servers
-from sortition.features import _kind_of_dtype, fill_candidates
+from sortition import (
+    AsyncRanker,
+    Baseline,
+    Feedback,
+    Ranker,
+    RetryPolicy,
+    Security,
+    make_id,
+    servers,
+)
+from sortition.features import TYPES, _kind_of_dtype, fill_candidates
+from sortition.model.v1 import features_pb2
 from sortition.requests import (
+    AggregateOptions,
+    DecisionOptions,
     Defaults,
+    LabelOptions,
+    RankOptions,
     aggregate_request,
     feedback_list,
     feedback_message,
@@ -107,10 +122,46 @@ class FeaturesTest(unittest.TestCase):
                 candidates([{"a": wrong}], types={"a": "category_set"})
         with self.assertRaisesRegex(ValueError, r"columns \['a'\] are there twice"):
             candidates(pandas.DataFrame([[1, 2]], columns=["a", "a"]))
-        with self.assertRaisesRegex(ValueError, 'ids is "ab", must be a list'):
-            candidates(np.zeros((2, 1)), ids="ab")
         with self.assertRaisesRegex(ValueError, r"column v has vectors of \[1, 2\] numbers"):
             candidates([{"v": [1.0]}, {"v": [1.0, 2.0]}])
+
+    def test_rows_are_the_same_from_every_container(self) -> None:
+        rows = [{"price": 1.5, "title": "Ann"}, {"price": 2.0, "title": "Bob"}]
+        expected = candidates(rows)
+        frame = pandas.DataFrame(rows)
+        for features in (
+            tuple(rows),
+            (row for row in rows),
+            dict(enumerate(rows)).values(),
+            np.array(rows),
+            [row for _, row in frame.iterrows()],
+            [row._asdict() for row in frame.itertuples(index=False)],
+            frame,
+        ):
+            self.assertEqual(candidates(features), expected)
+
+    def test_cells_have_the_type_that_can_be_seen(self) -> None:
+        cells = {
+            "decimal": (decimal.Decimal("1.5"), "numbers"),
+            "scalar": (np.float32(1), "numbers"),
+            "flag": (np.bool_(True), "numbers"),
+            "place": (np.array(3), "numbers"),
+            "text": (np.str_("x"), "texts"),
+            "tags": (np.array(["x", "y"], object), "category_sets"),
+            "vector": (np.array([1.0]), "vectors"),
+            "absent": (np.ma.masked, "numbers"),
+        }
+        sent = candidates([{name: value for name, (value, _) in cells.items()}]).columns.candidate
+        for column, (_, kind) in zip(sent, cells.values()):
+            self.assertEqual(column.WhichOneof("values"), kind, column.name)
+        self.assertTrue(np.isnan(sent[-1].numbers.values[0]))
+
+    def test_types_of_columns_are_those_of_the_schema(self) -> None:
+        names = features_pb2.ColumnSchema.Type.keys()
+        self.assertEqual(list(TYPES), [n.lower() for n in names[1:]])
+
+    def test_ids_are_the_same_text_as_float(self) -> None:
+        self.assertEqual(list(candidates(np.zeros((2, 1)), ids=[7.0, 2.5]).ids), ["7", "2.5"])
 
     def test_categories_are_the_same_text_from_every_container(self) -> None:
         rows = [{"brand": 3, "new": True}, {"brand": 2**53 + 1, "new": False}]
@@ -152,6 +203,10 @@ class FeaturesTest(unittest.TestCase):
 
 
 class ContextTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.ranker = Ranker("127.0.0.1:1")  # Where no server is: requests are not sent.
+        self.addCleanup(self.ranker.close)
+
     def test_options_become_fields(self) -> None:
         context = ranking_pb2.DecisionContext()
         fill_context(
@@ -179,8 +234,64 @@ class ContextTest(unittest.TestCase):
         self.assertFalse(context.return_probabilities)
 
     def test_options_that_do_not_exist_are_refused(self) -> None:
-        with self.assertRaisesRegex(TypeError, "topk is no option of a decision"):
-            fill_context(ranking_pb2.DecisionContext(), np.zeros((1, 1)), {"topk": 1}, Defaults())
+        decision = set(DecisionOptions.__annotations__)
+        for call, wrong, own, hint in (
+            ("rank", "topk", {"top_k"}, "; did you mean top_k?"),
+            ("select", "top_k", set(), ""),
+            ("label", "top_k", {"k"}, ""),
+            ("aggregate", "weigths", None, "; did you mean weights?"),
+            ("aggregate", "query", None, ""),
+        ):
+            with self.assertRaises(TypeError) as refusal:
+                getattr(self.ranker, call)([[1.0]], **{wrong: 1})
+            said = str(refusal.exception)
+            self.assertTrue(said.startswith(f"{wrong} is not an option of {call}{hint}"), said)
+            listed = set(said.partition("Options: ")[2].split(", "))
+            self.assertNotIn(wrong, listed)
+            known = set(AggregateOptions.__annotations__) if own is None else decision | own
+            self.assertEqual(listed, known)
+
+    def test_every_option_of_a_call_is_taken(self) -> None:
+        values = {
+            "top_k": np.int64(1),
+            "k": 1.0,
+            "ids": pandas.Index([7, 9]),
+            "query": pandas.DataFrame([{"search": "shoes"}]).iloc[0],
+            "types": {"search": "text"},
+            "version": 0,
+            "eligible": np.array([True, False]),
+            "seed": np.uint64(3),
+            "attributes": {"device": "phone"},
+            "baseline": {"action": [1], "log_propensity": np.float32(-0.5)},
+            "deadline": np.float64(2),
+            "scale": "RANK",
+            "divergence": "TOP",
+            "weights": np.array([1, 2]),
+            **{name: "x" for name in ("decision_id", "model", "label", "unit_id")},
+            **{name: True for name in ("scores", "probabilities", "game")},
+            **{name: 1 for name in ("cutoff", "head", "bootstrap_samples")},
+            **{name: 0.5 for name in ("concentration", "uniform_mixture", "confidence")},
+        }
+        for call, kind in (
+            ("_rank", RankOptions),
+            ("_select", DecisionOptions),
+            ("_label", LabelOptions),
+            ("_aggregate", AggregateOptions),
+        ):
+            features = [[1.0, 2.0], [2.0, 1.0]] if call == "_aggregate" else [{"a": 1}, {"a": 2}]
+            options = {name: values[name] for name in kind.__annotations__}
+            request = getattr(self.ranker, call)(features, options).request
+            context = request.context
+            self.assertEqual(list(context.candidates.ids), ["7", "9"])
+            self.assertEqual(context.seed, 3)
+            self.assertTrue(context.HasField("version") and context.return_game)
+            baseline = ranking_pb2.Baseline(action=[1], log_propensity=-0.5)
+            self.assertEqual(context.baseline, baseline)
+            if "query" in options:
+                self.assertEqual(context.candidates.columns.query[0].texts.values, ["shoes"])
+        self.assertEqual(request.aggregation.scale, ranking_pb2.Aggregation.RANK)
+        self.assertEqual(list(request.aggregation.weights), [1, 2])
+        self.assertEqual((request.cutoff, request.confidence), (1, 0.5))
 
     def test_options_of_aggregations_are_apart_from_those_of_decisions(self) -> None:
         request, context = aggregate_request({"scale": "RANK", "top_k": 2, "unit_id": "u"})
@@ -202,8 +313,109 @@ class ContextTest(unittest.TestCase):
     def test_arguments_of_feedback_that_would_be_ignored_are_refused(self) -> None:
         with self.assertRaisesRegex(TypeError, "are for one decision id"):
             feedback_list([Feedback("d", reward=1)], 1, None, 3, "")
-        with self.assertRaisesRegex(TypeError, "feedback has 'd', must be a decision id, or a lis"):
-            feedback_list(["d"], None, None, None, "")
+        for wrong, said in (
+            (["d"], "feedback\\[0\\] is 'd' .str., must be a Feedback"),
+            (None, "feedback is None, must be a decision id, a Feedback, or"),
+            (pandas.DataFrame([{"decision_id": "d"}]), 'feedback.to_dict."records".'),
+            ([{"decision_id": "d", "rewrad": 1}], "rewrad is not an option of .*mean reward"),
+        ):
+            with self.assertRaisesRegex(TypeError, said):
+                feedback_list(wrong, None, None, None, "")
+        with self.assertRaisesRegex(ValueError, "feedback\\[1\\] has no decision_id"):
+            feedback_list([Feedback("d"), {"reward": 1}], None, None, None, "")
+
+    def test_dictionaries_of_feedback_are_feedback(self) -> None:
+        one = {"decision_id": "d", "reward": 1, "feedback_id": "f"}
+        expected = [Feedback("d", reward=1, feedback_id="f")]
+        for given in (one, [one], pandas.DataFrame([one]).to_dict("records")):
+            self.assertEqual(feedback_list(given, None, None, None, ""), expected)
+
+    def test_types_that_are_wrong_are_refused_by_name(self) -> None:
+        array = np.zeros((2, 1))
+        rows = [{"a": 1}, {"a": 2}]
+        rank, report = self.ranker.rank, self.ranker.feedback
+        for call, said in (
+            (lambda: rank(rows, query="hi"), r"query is 'hi' \(str\), must be a dictionary"),
+            (lambda: rank(rows, query=[{"a": 1}]), r"query is \[.*\] \(list\), must be a dict"),
+            (lambda: rank(rows, query={1: 1}), r"a key of query is 1 \(int\), must be a string"),
+            (lambda: rank([{1: 1}]), r"a key of features\[0\] is 1"),
+            (lambda: rank(rows, types="text"), "types is 'text'"),
+            (lambda: rank({"a": [1, 2]}), r"features is .*one dictionary; .*DataFrame\(features"),
+            (lambda: rank("abc"), "features is 'abc'"),
+            (lambda: rank(["abc"]), r"features\[0\] is 'abc' .* dictionary of named columns"),
+            (lambda: rank(None), "features is None, must be an array"),
+            (lambda: rank([*rows, 5]), r"features\[2\] is 5 .* as features\[0\] is"),
+            (lambda: rank([[1.0], {"a": 1}]), r"features\[1\] is .*a list of numbers"),
+            (lambda: rank(list(pandas.DataFrame(rows).itertuples())), r"features\[0\].*_asdict"),
+            (lambda: rank(array, ids="ab"), "ids is 'ab'"),
+            (lambda: rank(array, ids={"a", "b"}), "ids is .*set"),
+            (lambda: rank(array, ids=[True, "b"]), r"ids\[0\] is True"),
+            (lambda: rank(array, ids=["a", None]), r"ids\[1\] is None"),
+            (lambda: rank(array, attributes="x"), "attributes is 'x'"),
+            (lambda: rank(array, attributes={"x": 1}), r'attributes\["x"\] is 1 .*such as "1"'),
+            (lambda: rank(array, eligible="ab"), "eligible is 'ab'"),
+            (lambda: rank(array, eligible=["false", "true"]), r"eligible\[0\] is 'false'"),
+            (lambda: rank(array, eligible=[1, 2]), r"eligible\[1\] is 2 .* True or False"),
+            (lambda: rank(array, seed=True), "seed is True"),
+            (lambda: rank(array, version=np.bool_(True)), "version is True"),
+            (lambda: rank(array, top_k="3"), "top_k is '3' .* whole number"),
+            (lambda: rank(array, unit_id=17), 'unit_id is 17 .* string, such as "17"'),
+            (lambda: rank(array, unit_id=True), r"unit_id is True \(bool\), must be a string$"),
+            (lambda: rank(array, decision_id=uuid.UUID(int=1)), 'decision_id .* "00000000-0'),
+            (lambda: rank(array, scores="no"), "scores is 'no'"),
+            (lambda: rank(array, baseline="01"), "baseline is '01'"),
+            (lambda: rank(array, baseline=[True]), r"baseline\[0\] is True"),
+            (lambda: rank(array, baseline={"log_propensity": True}), "propensity is True"),
+            (lambda: rank(array, deadline=True), "deadline is True"),
+            (lambda: self.ranker.aggregate(rows), r"lists\[0\] is .* a list of numbers"),
+            (lambda: self.ranker.aggregate(array, weights="12"), "weights is '12'"),
+            (lambda: self.ranker.aggregate(array, concentration=True), "concentration is True"),
+            (lambda: self.ranker.shown("d", "01"), "shown is '01'"),
+            (lambda: self.ranker.shown("d", [True]), r"shown\[0\] is True .* document_index"),
+            (lambda: self.ranker.shown("d", ["a"]), r"shown\[0\] is 'a' .* document_index"),
+            (lambda: self.ranker.shown("d", [0], seen_ranks=True), "seen_ranks is True"),
+            (lambda: self.ranker.shown("d", [0], first_rank=False), "first_rank is False"),
+            (lambda: self.ranker.shown("d", not_shown="no"), "not_shown is 'no'"),
+            (lambda: self.ranker.shown(None, [0]), "decision_id is None"),
+            (lambda: report("d", reward=True), r"reward is True \(bool\), .* such as 1.0"),
+            (lambda: report("d", loss=np.bool_(False)), "loss is False .* such as 0.0"),
+            (lambda: report("d", reward="1"), "reward is '1'"),
+            (lambda: report("d", reward=1, rank=True), "rank is True"),
+            (lambda: report("d", reward=1, feedback_id=3), "feedback_id is 3"),
+            (lambda: report([Feedback(5, reward=1)]), "decision_id is 5"),
+            (lambda: self.ranker.column_types(5), "model is 5"),
+            (lambda: Ranker(8500), "servers is 8500"),
+            (lambda: Ranker([8500]), r"servers\[0\] is 8500"),
+            (lambda: Ranker("a:1", types="text"), "types is 'text'"),
+            (lambda: Ranker("a:1", model=5), "model is 5"),
+            (lambda: Ranker("a:1", deadline=True), "deadline is True"),
+            (lambda: Ranker("a:1", retries=3), "retries is 3 .* a RetryPolicy"),
+            (lambda: Ranker("a:1", security="x"), "security is 'x' .* a Security"),
+            (lambda: Ranker("a:1", routing_header="x"), "routing_header is 'x'"),
+            (lambda: RetryPolicy(max_attempts=True), "max_attempts is True"),
+            (lambda: RetryPolicy(first_backoff="1"), "first_backoff is '1'"),
+            (lambda: Security(token_file=5).metadata(), "token_file is 5"),
+        ):
+            with self.subTest(said), self.assertRaisesRegex(TypeError, said):
+                call()
+
+    def test_numbers_that_are_out_of_range_are_refused_by_name(self) -> None:
+        array, rank = np.zeros((2, 1)), self.ranker.rank
+        for call, said in (
+            (lambda: rank(array, seed=-1), r"seed is -1, .* in \[0, 18446744073709551615\]"),
+            (lambda: rank(array, top_k=1 << 32), r"top_k is 4294967296, .*4294967295\]"),
+            (lambda: rank(array, top_k=1.5), "top_k is 1.5, must be a whole number"),
+            (lambda: rank([]), "features is empty, must have at least one candidate"),
+            (lambda: rank([[1], [2, 3]]), r"features have rows of \[1, 2\] numbers"),
+            (lambda: rank(array, query={"a": 1}), "query is for named columns"),
+            (lambda: self.ranker.shown("d", [1.5]), r"shown\[0\] is 1.5, must be a whole number"),
+            (lambda: self.ranker.shown("", [0]), 'decision_id is "", must have 1 to 128 bytes'),
+            (lambda: self.ranker.feedback("", reward=1), 'decision_id is ""'),
+            (lambda: self.ranker.feedback("d", reward=10**400), "reward is 1000.*must be finite"),
+            (lambda: self.ranker.aggregate(array, scale="max"), "scale is .max., must be one of"),
+        ):
+            with self.subTest(said), self.assertRaisesRegex(ValueError, said):
+                call()
 
     def test_options_of_clients_have_names(self) -> None:
         for client in (Ranker, AsyncRanker):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Iterable, Optional, Union, Unpack
+from typing import Any, Iterable, Mapping, Optional, Union, Unpack
 
 import grpc
 import grpc.aio
@@ -15,6 +15,8 @@ from sortition.requests import (
     AggregateOptions,
     DecisionOptions,
     Feedback,
+    LabelOptions,
+    RankOptions,
     feedback_list,
     shown_request,
 )
@@ -57,21 +59,17 @@ class AsyncRanker(Calls):
         for channel in list(self._channels):
             await channel.close()
 
-    async def rank(
-        self, features: Any, *, top_k: Optional[int] = None, **options: Unpack[DecisionOptions]
-    ) -> Ranking:
+    async def rank(self, features: Any, **options: Unpack[RankOptions]) -> Ranking:
         """As Ranker.rank."""
-        return await self._run(self._rank(features, top_k, options))
+        return await self._run(self._rank(features, options))
 
     async def select(self, features: Any, **options: Unpack[DecisionOptions]) -> Selection:
         """As Ranker.select."""
         return await self._run(self._select(features, options))
 
-    async def label(
-        self, features: Any, *, k: Optional[int] = None, **options: Unpack[DecisionOptions]
-    ) -> Subset:
+    async def label(self, features: Any, **options: Unpack[LabelOptions]) -> Subset:
         """As Ranker.label."""
-        return await self._run(self._label(features, k, options))
+        return await self._run(self._label(features, options))
 
     async def aggregate(self, lists: Any, **options: Unpack[AggregateOptions]) -> Aggregation:
         """As Ranker.aggregate."""
@@ -93,7 +91,9 @@ class AsyncRanker(Calls):
 
     async def feedback(
         self,
-        feedback: Union[str, Feedback, Iterable[Feedback]],
+        feedback: Union[
+            str, Feedback, Mapping[str, Any], Iterable[Union[Feedback, Mapping[str, Any]]]
+        ],
         *,
         reward: Optional[float] = None,
         loss: Optional[float] = None,

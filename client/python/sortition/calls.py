@@ -8,9 +8,17 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 import grpc
 
 from sortition import answers, requests
+from sortition.arguments import flag, mapping, refuse, set_field, text
 from sortition.errors import CallError
 from sortition.features import index_ids, is_frame
-from sortition.requests import AggregateOptions, DecisionOptions, Defaults, Feedback
+from sortition.requests import (
+    AggregateOptions,
+    DecisionOptions,
+    Defaults,
+    Feedback,
+    LabelOptions,
+    RankOptions,
+)
 from sortition.retries import Attempts, RetryPolicy
 from sortition.security import Security
 from sortition.servers import Servers
@@ -49,16 +57,21 @@ class Calls:
         a call and its retries. `routing_header`: sends x-sortition-decision-id, by which a load
         balancer can send all calls about a decision to one server.
         """
+        if not isinstance(retries, RetryPolicy):
+            refuse("retries", retries, "a RetryPolicy")
+        if not isinstance(security, Security):
+            refuse("security", security, "a Security")
         Attempts(retries, deadline)
         self.servers = Servers(servers)
         security.check(self.servers.addresses)
-        self._defaults = Defaults(model, types)
+        types = None if types is None else mapping("types", types)
+        self._defaults = Defaults(text("model", model), types)
         self._deadline = deadline
         self._retries = retries
         self._security = security
         self._credentials = security.channel_credentials()
         self._metadata = security.metadata()
-        self._routing_header = routing_header
+        self._routing_header = flag("routing_header", routing_header)
         self._open()
 
     def _open(self) -> None:
@@ -82,12 +95,14 @@ class Calls:
         method: str,
         request: Any,
         features: Any,
-        options: DecisionOptions,
+        options: Mapping[str, Any],
         answer: Callable[[Any, Optional[list[Any]]], Any],
+        name: str = "features",
     ) -> Call:
-        ids = requests.fill_context(request.context, features, options, self._defaults)
-        decision_id = options.get("decision_id") or ""
-        if decision_id:
+        """`name`: what the caller calls `features`."""
+        ids = requests.fill_context(request.context, features, options, self._defaults, name)
+        decision_id = options.get("decision_id")
+        if decision_id is not None and text("decision_id", decision_id):
             server = self.servers.of(decision_id)
         else:
             decision_id, server = self.servers.new_decision()
@@ -97,19 +112,25 @@ class Calls:
             method, request, server, decision_id, attempts, lambda response: answer(response, ids)
         )
 
-    def _rank(self, features: Any, top_k: Optional[int], options: DecisionOptions) -> Call:
-        request = ranking_pb2.RankRequest(top_k=top_k)
+    def _rank(self, features: Any, options: RankOptions) -> Call:
+        requests.check_options("rank", options)
+        request = ranking_pb2.RankRequest()
+        set_field(request, "top_k", options.get("top_k"))
         return self._decision("Rank", request, features, options, answers.ranking)
 
     def _select(self, features: Any, options: DecisionOptions) -> Call:
+        requests.check_options("select", options)
         request = ranking_pb2.SelectRequest()
         return self._decision("Select", request, features, options, answers.selection)
 
-    def _label(self, features: Any, k: Optional[int], options: DecisionOptions) -> Call:
-        request = ranking_pb2.LabelRequest(k=k)
+    def _label(self, features: Any, options: LabelOptions) -> Call:
+        requests.check_options("label", options)
+        request = ranking_pb2.LabelRequest()
+        set_field(request, "k", options.get("k"))
         return self._decision("Label", request, features, options, answers.subset)
 
     def _aggregate(self, lists: Any, options: AggregateOptions) -> Call:
+        requests.check_options("aggregate", options)
         request, context = requests.aggregate_request(options)
         # The model of a client is no name for aggregations.
         context.setdefault("model", "")
@@ -118,7 +139,7 @@ class Calls:
             if ids is not None:
                 context.setdefault("ids", ids)
             lists = lists.to_numpy()
-        return self._decision("Aggregate", request, lists, context, answers.aggregation)
+        return self._decision("Aggregate", request, lists, context, answers.aggregation, "lists")
 
     def _shown(self, request: ranking_pb2.ReportShownRequest, deadline: Optional[float]) -> Call:
         return Call(
@@ -164,7 +185,7 @@ class Calls:
         return CallError(code, message, address, call.decision_id, number, call.feedback)
 
     def _column_types(self, model: str, deadline: Optional[float]) -> Call:
-        name = model or self._defaults.model
+        name = text("model", model) or self._defaults.model
         return Call(
             "ListModels",
             models_pb2.ListModelsRequest(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Iterable, Optional, Union, Unpack
+from typing import Any, Iterable, Mapping, Optional, Union, Unpack
 
 import grpc
 
@@ -17,6 +17,8 @@ from sortition.requests import (
     AggregateOptions,
     DecisionOptions,
     Feedback,
+    LabelOptions,
+    RankOptions,
     feedback_list,
     shown_request,
 )
@@ -62,25 +64,22 @@ class Ranker(Calls):
         """Ends the connections; calls of other threads that wait are cancelled."""
         self._end()
 
-    def rank(
-        self, features: Any, *, top_k: Optional[int] = None, **options: Unpack[DecisionOptions]
-    ) -> Ranking:
+    def rank(self, features: Any, **options: Unpack[RankOptions]) -> Ranking:
         """Returns an order of the candidates, or its first `top_k` ranks.
 
         `features`: an array of shape (n, d), a list of n dictionaries, or a DataFrame of n rows
-        (features.fill_candidates says what they become).
+        (features.fill_candidates says what they become). Options, top_k among them, are those of
+        requests.RankOptions.
         """
-        return self._run(self._rank(features, top_k, options))
+        return self._run(self._rank(features, options))
 
     def select(self, features: Any, **options: Unpack[DecisionOptions]) -> Selection:
         """Returns one candidate, or none if the policy abstains. `features` as in rank."""
         return self._run(self._select(features, options))
 
-    def label(
-        self, features: Any, *, k: Optional[int] = None, **options: Unpack[DecisionOptions]
-    ) -> Subset:
+    def label(self, features: Any, **options: Unpack[LabelOptions]) -> Subset:
         """Returns a subset: `k` candidates, or as many as the policy decides."""
-        return self._run(self._label(features, k, options))
+        return self._run(self._label(features, options))
 
     def aggregate(self, lists: Any, **options: Unpack[AggregateOptions]) -> Aggregation:
         """Combines score lists, the columns of `lists` (n, sources), into one order.
@@ -105,7 +104,9 @@ class Ranker(Calls):
 
     def feedback(
         self,
-        feedback: Union[str, Feedback, Iterable[Feedback]],
+        feedback: Union[
+            str, Feedback, Mapping[str, Any], Iterable[Union[Feedback, Mapping[str, Any]]]
+        ],
         *,
         reward: Optional[float] = None,
         loss: Optional[float] = None,
@@ -113,7 +114,8 @@ class Ranker(Calls):
         feedback_id: str = "",
         deadline: Optional[float] = None,
     ) -> int:
-        """Reports what came of a decision, by its id, or of several at once, as Feedback.
+        """Reports what came of a decision, by its id, or of several at once: a list of Feedback, or
+        of dictionaries with its fields. Values are numbers: True and False are refused.
 
         Returns how many were accepted. With several servers one can fail: those of the others are
         accepted, and the first error is raised. Its `feedback` is what is to be sent again.

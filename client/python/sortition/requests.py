@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from typing import Any, Iterable, Mapping, Optional, Sequence, TypedDict, Union, cast
+from typing import Any, Iterable, Mapping, Optional, TypedDict, Union
 
-from sortition.features import fill_candidates
+from sortition.arguments import check_names, mapping, needed_text, refuse, set_field, text
+from sortition.features import fill_candidates, is_frame
 from sortition.ids import make_id
 from sortition.v1 import ranking_pb2
 
 
-class DecisionOptions(TypedDict, total=False):
-    """What every decision can say; proto/sortition/v1/ranking.proto explains each."""
+class ContextOptions(TypedDict, total=False):
+    """What every decision can say; proto/sortition/v1/ranking.proto explains each.
+
+    The classes of options are the one list of names: errors print it.
+    """
 
     ids: Iterable[Any]  # Of the candidates.
-    query: Mapping[str, Any]  # Named columns of the query.
-    types: Mapping[str, str]  # Of named columns, where they cannot be seen.
     decision_id: str  # At most 128 bytes; made here if it is not given.
     model: str
     version: int
     label: str
-    eligible: Sequence[bool]  # One for each candidate.
+    eligible: Iterable[bool]  # One for each candidate.
     seed: int  # In place of the id as source of the draw: for tests.
     unit_id: str  # Whose decision it is, such as a user.
     attributes: Mapping[str, str]
-    baseline: Union["Baseline", Sequence[int]]  # What the caller would do: the action, certain.
+    # What the caller would do: the action, certain. A dictionary has the fields of Baseline.
+    baseline: Union["Baseline", Iterable[int], Mapping[str, Any]]
     scores: bool
     probabilities: bool
     game: bool
     deadline: float  # Seconds for all attempts.
 
 
-class AggregateOptions(DecisionOptions, total=False):
+class DecisionOptions(ContextOptions, total=False):
+    query: Mapping[str, Any]  # Named columns of the query; a row of a DataFrame, too.
+    types: Mapping[str, str]  # Of named columns, where they cannot be seen.
+
+
+class RankOptions(DecisionOptions, total=False):
+    top_k: Optional[int]  # Ranks to fill, at least 1; None: all.
+
+
+class LabelOptions(DecisionOptions, total=False):
+    k: Optional[int]  # Size of the subset; None: as many as the policy decides.
+
+
+class AggregateOptions(ContextOptions, total=False):
     """What an aggregation can say beside; AggregateRequest explains each."""
 
     scale: str  # MIN_MAX, RANK or NONE.
@@ -51,7 +66,7 @@ class AggregateOptions(DecisionOptions, total=False):
 class Baseline:
     """What the caller would do by itself, and how probably."""
 
-    action: Sequence[int] = ()  # document_index, by rank; the one; the subset.
+    action: Iterable[int] = ()  # document_index, by rank; the one; the subset.
     abstain: bool = False
     log_propensity: Optional[float] = None  # None: it always would.
 
@@ -75,55 +90,75 @@ class Defaults:
     types: Optional[Mapping[str, str]] = None
 
 
-_DIRECT = ("model", "label", "unit_id", "version", "seed")
-_RETURNED = {
+_OPTIONS = {
+    "rank": RankOptions,
+    "select": DecisionOptions,
+    "label": LabelOptions,
+    "aggregate": AggregateOptions,
+}
+# Options that are fields of DecisionContext, by their names there.
+_FIELDS = {
+    "model": "model",
+    "version": "version",
+    "label": "label",
+    "eligible": "eligible",
+    "seed": "seed",
+    "unit_id": "unit_id",
     "scores": "return_scores",
     "probabilities": "return_probabilities",
     "game": "return_game",
 }
-_KNOWN = set(DecisionOptions.__annotations__)
-_AGGREGATE = set(AggregateOptions.__annotations__) - _KNOWN
+
+
+def check_options(call: str, options: Mapping[str, Any]) -> None:
+    """TypeError if `options` has a name that the call does not know."""
+    check_names(call, options, _OPTIONS[call].__annotations__)
 
 
 def fill_context(
     context: ranking_pb2.DecisionContext,
     features: Any,
-    options: DecisionOptions,
+    options: Mapping[str, Any],
     defaults: Defaults,
+    name: str = "features",
 ) -> Optional[list[Any]]:
-    """Fills all but the decision id. Returns the ids of the candidates, as they were given."""
-    unknown = options.keys() - _KNOWN
-    if unknown:
-        raise TypeError(f"{min(unknown)} is no option of a decision; one of {sorted(_KNOWN)}")
-    types = options.get("types")
-    if defaults.types:
-        types = {**defaults.types, **(types or {})}
+    """Fills all but the decision id. Returns the ids of the candidates, as they were given.
+
+    `name`: what the caller calls `features`.
+    """
+    types = dict(defaults.types or {})
+    if options.get("types") is not None:
+        types.update(mapping("types", options["types"]))
     ids = fill_candidates(
-        context.candidates, features, options.get("ids"), options.get("query"), types
+        context.candidates, features, options.get("ids"), options.get("query"), types, name
     )
     context.model = defaults.model
-    for name in _DIRECT:
-        value = options.get(name)
-        if value is not None:
-            setattr(context, name, value)
-    for name, field in _RETURNED.items():
-        if options.get(name):
-            setattr(context, field, True)
-    eligible = options.get("eligible")
-    if eligible is not None:
-        context.eligible.extend(bool(value) for value in eligible)
-    attributes = options.get("attributes")
-    if attributes:
-        context.attributes.update(attributes)
-    baseline = options.get("baseline")
-    if baseline is not None:
-        if not isinstance(baseline, Baseline):
-            baseline = Baseline(baseline)
-        context.baseline.action.extend(baseline.action)
-        context.baseline.abstain = baseline.abstain
-        if baseline.log_propensity is not None:
-            context.baseline.log_propensity = baseline.log_propensity
+    for option, field in _FIELDS.items():
+        set_field(context, field, options.get(option), option)
+    if options.get("attributes") is not None:
+        for key, value in mapping("attributes", options["attributes"]).items():
+            context.attributes[key] = text(f'attributes["{key}"]', value)
+    if options.get("baseline") is not None:
+        _fill_baseline(context.baseline, options["baseline"])
     return ids
+
+
+def _fill_baseline(message: ranking_pb2.Baseline, baseline: Any) -> None:
+    message.SetInParent()  # Also where all is as it is by default.
+    if isinstance(baseline, Mapping):
+        baseline = _from_mapping("baseline", Baseline, baseline)
+    if isinstance(baseline, Baseline):
+        set_field(message, "action", baseline.action, "baseline.action")
+        set_field(message, "abstain", baseline.abstain, "baseline.abstain")
+        set_field(message, "log_propensity", baseline.log_propensity, "baseline.log_propensity")
+    else:
+        set_field(message, "action", baseline, "baseline")
+
+
+def _from_mapping(name: str, kind: Any, value: Any) -> Any:
+    given = mapping(name, value)
+    check_names(name, given, kind.__annotations__)
+    return kind(**given)
 
 
 def shown_request(
@@ -133,13 +168,12 @@ def shown_request(
     seen_ranks: Optional[int] = None,
     not_shown: bool = False,
 ) -> ranking_pb2.ReportShownRequest:
-    return ranking_pb2.ReportShownRequest(
-        decision_id=decision_id,
-        shown=[int(index) for index in shown],
-        first_rank=first_rank,
-        seen_ranks=seen_ranks,
-        not_shown=not_shown,
-    )
+    request = ranking_pb2.ReportShownRequest(decision_id=needed_text("decision_id", decision_id))
+    set_field(request, "shown", shown)
+    set_field(request, "first_rank", first_rank)
+    set_field(request, "seen_ranks", seen_ranks)
+    set_field(request, "not_shown", not_shown)
+    return request
 
 
 def feedback_message(feedback: Feedback) -> ranking_pb2.Feedback:
@@ -147,49 +181,64 @@ def feedback_message(feedback: Feedback) -> ranking_pb2.Feedback:
         raise ValueError(
             f"reward is {feedback.reward}, loss is {feedback.loss}, must be one of the two"
         )
-    name = "reward" if feedback.loss is None else "loss"
-    value = float(getattr(feedback, name))
-    if not math.isfinite(value):
-        raise ValueError(f"{name} is {value}, must be finite")
-    message = ranking_pb2.Feedback(
-        feedback_id=feedback.feedback_id,
-        decision_id=feedback.decision_id,
-        rank=feedback.rank,
-    )
-    setattr(message, name, value)
+    message = ranking_pb2.Feedback()
+    for name in Feedback.__annotations__:
+        set_field(message, name, getattr(feedback, name))
     return message
 
 
 def feedback_list(
-    feedback: Union[str, Feedback, Iterable[Feedback]],
+    feedback: Union[str, Feedback, Mapping[str, Any], Iterable[Union[Feedback, Mapping[str, Any]]]],
     reward: Optional[float],
     loss: Optional[float],
     rank: Optional[int],
-    feedback_id: str,
+    feedback_id: Optional[str],
 ) -> list[Feedback]:
     """Returns the list that the arguments of `feedback` mean, each with an id."""
     if isinstance(feedback, str):
-        items = [Feedback(feedback, reward, loss, rank, feedback_id)]
+        items = [Feedback(feedback, reward, loss, rank, feedback_id or "")]
     else:
-        items = [feedback] if isinstance(feedback, Feedback) else list(feedback)
-        if (reward, loss, rank, feedback_id) != (None, None, None, ""):
+        items = _several(feedback)
+        if (reward, loss, rank, feedback_id or None) != (None, None, None, None):
             raise TypeError(
                 "reward, loss, rank and feedback_id are for one decision id; a Feedback has its own"
             )
     for item in items:
-        if not isinstance(item, Feedback):
-            raise TypeError(f"feedback has {item!r}, must be a decision id, or a list of Feedback")
+        needed_text("decision_id", item.decision_id)
     return [item if item.feedback_id else replace(item, feedback_id=make_id()) for item in items]
 
 
+def _several(feedback: Any) -> list[Feedback]:
+    expected = "a decision id, a Feedback, or a list of Feedback"
+    if isinstance(feedback, (Feedback, Mapping)):
+        feedback = [feedback]
+    if not isinstance(feedback, Iterable) or isinstance(feedback, bytes):
+        refuse("feedback", feedback, expected)
+    if is_frame(feedback):
+        refuse("feedback", feedback, expected + ': feedback.to_dict("records")')
+    items = list(feedback)
+    for place, item in enumerate(items):
+        name = f"feedback[{place}]"
+        if isinstance(item, Mapping):
+            if "decision_id" not in item:
+                raise ValueError(f"{name} has no decision_id, must have one")
+            items[place] = _from_mapping(name, Feedback, item)
+        elif not isinstance(item, Feedback):
+            refuse(name, item, "a Feedback, or a dictionary with the fields of one")
+    return items
+
+
 def aggregate_request(
-    options: AggregateOptions,
-) -> tuple[ranking_pb2.AggregateRequest, DecisionOptions]:
+    options: Mapping[str, Any],
+) -> tuple[ranking_pb2.AggregateRequest, dict[str, Any]]:
     """Returns the request without its context, and the options of that."""
-    own = {name: value for name, value in options.items() if name in _AGGREGATE}
-    aggregation = {name: own.pop(name) for name in ("scale", "weights") if name in own}
-    context = {name: value for name, value in options.items() if name not in _AGGREGATE}
-    request = ranking_pb2.AggregateRequest(
-        aggregation=ranking_pb2.Aggregation(**aggregation), **own
-    )
-    return request, cast(DecisionOptions, context)
+    request = ranking_pb2.AggregateRequest()
+    context = {}
+    for name, value in options.items():
+        if name in ContextOptions.__annotations__:
+            context[name] = value
+        elif name in request.aggregation.DESCRIPTOR.fields_by_name:
+            set_field(request.aggregation, name, value)
+        else:
+            set_field(request, name, value)
+    return request, context

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from dataclasses import dataclass
 from typing import Optional
 
 import grpc
+
+from sortition.arguments import real, whole
 
 # A server that shuts down cancels calls which it has not taken up.
 _AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
@@ -30,9 +31,10 @@ class RetryPolicy:
     max_backoff: float = 2.0
 
     def __post_init__(self) -> None:
-        if self.max_attempts < 1:
+        if whole("max_attempts", self.max_attempts, 32) < 1:
             raise ValueError(f"max_attempts is {self.max_attempts}, must be at least 1")
-        if not 0 <= self.first_backoff <= self.max_backoff:
+        max_backoff = real("max_backoff", self.max_backoff)
+        if not 0 <= real("first_backoff", self.first_backoff) <= max_backoff:
             raise ValueError(
                 f"first_backoff is {self.first_backoff}, must be in "
                 f"[0, max_backoff = {self.max_backoff}]"
@@ -44,8 +46,8 @@ class Attempts:
 
     def __init__(self, policy: RetryPolicy, deadline: float) -> None:
         """`deadline`: seconds from now for all attempts."""
-        if not 0 < deadline < math.inf:
-            raise ValueError(f"deadline is {deadline}, must be positive and finite")
+        if real("deadline", deadline) <= 0:
+            raise ValueError(f"deadline is {deadline}, must be positive and finite, in seconds")
         self._policy = policy
         self._end = time.monotonic() + deadline
         self._backoff = policy.first_backoff

@@ -9,6 +9,7 @@ from typing import Optional, Sequence, Union
 
 import grpc
 
+from sortition.arguments import refuse
 from sortition.servers import authority_of, is_local
 
 _OPTIONS = [
@@ -94,6 +95,8 @@ class Security:
 def _read(option: str, path: Union[str, Path]) -> Optional[bytes]:
     if not path:
         return None
+    if not isinstance(path, (str, Path)):
+        refuse(option, path, "a path")
     try:
         content = Path(path).read_bytes()
     except OSError:

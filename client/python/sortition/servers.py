@@ -10,6 +10,7 @@ from typing import Optional, Sequence, Union
 import grpc
 
 from sortition import native
+from sortition.arguments import listed, refuse
 from sortition.ids import make_id
 
 _TRIES = 16
@@ -36,6 +37,10 @@ class Servers:
         if isinstance(addresses, str):
             one = addresses.startswith(("ipv4:", "ipv6:"))
             addresses = [addresses] if one else addresses.split(",")
+        addresses = listed("servers", addresses, "host:port")
+        for place, address in enumerate(addresses):
+            if not isinstance(address, str):
+                refuse(f"servers[{place}]", address, 'a string, such as "127.0.0.1:8500"')
         self.addresses = [address.strip() for address in addresses]
         if not self.addresses or not all(self.addresses):
             raise ValueError(

@@ -56,7 +56,8 @@ def _check_candidates(decision: log_pb2.Decision, num_values: int) -> None:
 def _check_action(decision: log_pb2.Decision) -> None:
     kind, action = decision.action_kind, list(decision.action)
     if kind not in _KINDS:
-        raise ValueError(f"action_kind is {kind}, must be SELECT, RANK, SUBSET or LABELS")
+        known = ", ".join(f"{log_pb2.ActionKind.Name(known)} ({known})" for known in _KINDS)
+        raise ValueError(f"action_kind is {kind}, must be one of {known}")
     if kind == log_pb2.SELECT and len(action) != 1:
         raise ValueError(f"action has {len(action)} entries, must have 1")
     if kind == log_pb2.RANK and not action:

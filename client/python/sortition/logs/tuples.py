@@ -8,6 +8,7 @@ from typing import Any, Iterable, Iterator, Mapping, Optional
 
 import numpy as np
 
+from sortition.arguments import refuse, text
 from sortition.log.v1 import log_pb2
 from sortition.logs import wire
 from sortition.logs.columns import KINDS, Column, parse_columns
@@ -33,9 +34,10 @@ _BLOCK = 1 << 12  # Tuples that are taken apart together: their columns stay in 
 class Tuples(Mapping[str, Any]):
     """Columns of equal length by name: arrays, or Ragged where rows have several values.
 
-    `features` are rows of num_candidates × num_features floats; of a decision, features_of. They are
-    empty for decisions whose features were sent sparse or as named columns: `sparse` and `columns`
-    have the bytes of these messages (SparseFeatures, Columns), and candidates_to_frame() their values.
+    `features` are rows of num_candidates × num_features floats; of a decision, features_of. They
+    are empty for decisions whose features were sent sparse or as named columns: `sparse` and
+    `columns` have the bytes of these messages (SparseFeatures, Columns), and candidates_to_frame()
+    returns their values.
     """
 
     columns: dict[str, Column]
@@ -118,6 +120,10 @@ def read_tuples(
     set. Damaged places are passed over, listed in `damage` and warned of; the unfinished end of a
     segment that is being written is not. Segments that a sidecar removes meanwhile are warned of.
     """
+    if model is not None:
+        text("model", model)
+    if isinstance(columns, str):
+        refuse("columns", columns, f'a list of names, such as ["{columns}"]')
     names = list(DEFAULT_COLUMNS if columns is None else columns)
     for name in names:
         if name not in KINDS:

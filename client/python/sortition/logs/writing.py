@@ -13,6 +13,8 @@ from typing import Any, Iterator, Mapping, Union
 
 import numpy as np
 
+from sortition.arguments import is_missing, is_number, refuse
+from sortition.features import is_frame
 from sortition.log.v1 import log_pb2
 from sortition.logs.checks import check_tuple
 from sortition.logs.columns import KINDS
@@ -41,6 +43,8 @@ def write_tuples(
     target = pathlib.Path(os.path.realpath(directory))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ValueError(f"{directory} is there, must be absent or an empty directory")
+    if not isinstance(tuples, Mapping) and not is_frame(tuples):
+        refuse("tuples", tuples, "Tuples, a DataFrame, or a dictionary of columns")
     names = [str(name) for name in tuples]
     unknown = [name for name in names if name not in KINDS]
     absent = [name for name in _NEEDED if name not in names and "record" not in names]
@@ -148,29 +152,32 @@ def _set(message: log_pb2.BanditTuple, name: str, value: Any) -> None:
             target.ClearField(kind.field)
     elif kind.form in ("texts", "signed", "numbers", "reals", "floats"):
         target.ClearField(kind.field)
-        getattr(target, kind.field).extend(np.asarray(value).tolist())
-    elif kind.form == "text" and _is_missing(value):
+        array = np.asarray(value)
+        if array.dtype == bool and name != "eligible":
+            raise ValueError(f"is {array.tolist()}, must have numbers")
+        getattr(target, kind.field).extend(array.tolist())
+    elif kind.form == "text" and is_missing(value):
         target.ClearField(kind.field)
     else:
-        convert = {"text": str, "flag": _flag, "real": float}.get(kind.form, _whole)
+        convert = {"text": str, "flag": _flag, "real": _real}.get(kind.form, _whole)
         setattr(target, kind.field, convert(value))
 
 
-def _is_missing(value: Any) -> bool:
-    """Returns whether it is what NumPy and pandas put where there is no text."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
-
-
 def _flag(value: Any) -> bool:
-    if _is_missing(value) or value not in (0, 1):
+    if is_missing(value) or value not in (0, 1):
         raise ValueError(f"is {value}, must be true or false")
     return bool(value)
 
 
+def _real(value: Any) -> float:
+    if isinstance(value, (bool, np.bool_)) or not is_number(value):
+        raise ValueError(f"is {value!r}, must be a number")
+    return float(value)
+
+
 def _whole(value: Any) -> int:
-    if _is_missing(value) or isinstance(value, str) or int(value) != value:
+    is_wrong = is_missing(value) or isinstance(value, (str, bool, np.bool_))
+    if is_wrong or int(value) != value:
         raise ValueError(f"is {value}, must be a whole number")
     return int(value)
 
