@@ -3,6 +3,7 @@
 usage: node_archive_test.py SOURCES [unittest options]
 """
 
+import fnmatch
 import json
 import os
 import shutil
@@ -31,17 +32,42 @@ class NodeArchiveTest(unittest.TestCase):
         )
         return packed
 
-    def test_it_has_what_npm_packs(self) -> None:
-        # A copy: npm's prepack writes beside the sources.
-        ignore = shutil.ignore_patterns("node_modules")
-        client = self.folder / "client/node"
-        shutil.copytree(SOURCES / "client/node", client, ignore=ignore)
-        shutil.copytree(SOURCES / "proto", self.folder / "proto")
+    def npm_pack(self, *options: str) -> dict:
+        """Packs a copy of the sources, because a failure may leave files beside them."""
+        tree = self.folder / "tree"
+        if not tree.exists():
+            ignore = shutil.ignore_patterns("node_modules", "proto", "*.tgz")
+            shutil.copytree(SOURCES / "client/node", tree / "client/node", ignore=ignore)
+            shutil.copytree(SOURCES / "proto", tree / "proto")
         shown = subprocess.run(
-            ["npm", "pack", "--json", "--silent"], cwd=client, capture_output=True, check=True
+            ["npm", "pack", "--json", "--silent", *options],
+            cwd=tree / "client/node",
+            capture_output=True,
+            check=True,
         )
         # Later versions of npm print what prepack prints first.
         (about,) = json.loads(shown.stdout[shown.stdout.index(b"[") :])
+        return about
+
+    def tree_files(self) -> dict[str, bytes]:
+        tree = self.folder / "tree"
+        files = (path for path in tree.rglob("*") if path.is_file())
+        return {str(path.relative_to(tree)): path.read_bytes() for path in files}
+
+    def test_packing_leaves_the_sources_as_they_were(self) -> None:
+        self.npm_pack("--dry-run")
+        before = self.tree_files()
+        self.assertEqual([name for name in before if name.startswith("client/node/proto")], [])
+        self.npm_pack(f"--pack-destination={self.folder}")
+        self.assertEqual(self.tree_files(), before)
+        # Where npm puts the archive by itself, Git ignores it.
+        archive = f"client/node/{self.npm_pack()['filename']}"
+        self.assertEqual(self.tree_files().keys() - before.keys(), {archive})
+        ignored = (SOURCES / ".gitignore").read_text().split()
+        self.assertTrue(any(fnmatch.fnmatch(f"/{archive}", pattern) for pattern in ignored))
+
+    def test_it_has_what_npm_packs(self) -> None:
+        about = self.npm_pack()
         expected = {f"package/{file['path']}": file["size"] for file in about["files"]}
         with tarfile.open(self.pack("sortition.tgz")) as archive:
             self.assertEqual({entry.name: entry.size for entry in archive}, expected)
