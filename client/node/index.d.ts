@@ -18,6 +18,12 @@ export interface SparseRows {
 }
 export type Flat = Float32Array | Float64Array | SparseRows;
 
+/**
+ * Strings, numbers, bigints, or objects with a toString of their own. A text is no list of ids,
+ * though it is iterable.
+ */
+export type Ids<Id> = Iterable<Id> & object;
+
 export interface CallOptions {
   /** Milliseconds for all attempts; default: the Ranker's. */
   deadlineMs?: number;
@@ -27,7 +33,7 @@ export interface CallOptions {
 
 export interface Baseline {
   /** document_index: by rank; the one; the subset. */
-  action?: readonly number[];
+  action?: Iterable<number>;
   abstain?: boolean;
   /** Natural logarithm of the probability with which the caller chose it; unset: it always would. */
   logPropensity?: number;
@@ -35,7 +41,7 @@ export interface Baseline {
 
 export interface DecisionOptions<Id = unknown> extends CallOptions {
   /** One for each candidate; answers have them. */
-  ids?: Iterable<Id>;
+  ids?: Ids<Id>;
   /** Named columns of the query. */
   query?: Readonly<Record<string, ColumnValue>>;
   /** Of named columns, where values do not show them: strings are texts unless said otherwise. */
@@ -43,17 +49,18 @@ export interface DecisionOptions<Id = unknown> extends CallOptions {
   /** At most 128 bytes; unset: made here. */
   decisionId?: string;
   model?: string;
-  version?: number | bigint;
+  /** A string has digits: JSON holds 53 bits of a number. */
+  version?: number | bigint | string;
   label?: string;
   /** One for each candidate; unset: all are. */
   eligible?: Iterable<boolean>;
   /** Replaces the id as source of the draw: for tests. */
-  seed?: number | bigint;
+  seed?: number | bigint | string;
   /** Whose decision it is, such as a user; at most 128 bytes. */
   unitId?: string;
   attributes?: Readonly<Record<string, string>>;
   /** What the caller would do; a list is an action that is certain. */
-  baseline?: readonly number[] | Baseline;
+  baseline?: Iterable<number> | Baseline;
   scores?: boolean;
   probabilities?: boolean;
   game?: boolean;
@@ -193,31 +200,31 @@ export interface RankerOptions {
 export class Ranker {
   constructor(options?: RankerOptions);
   /** Draws an order of the candidates, or its first `topK` ranks. */
-  rank<Id>(features: Flat, options: RankOptions<Id> & Width & {ids: Iterable<Id>}): Promise<Ranking<string>>;
-  rank<Id>(features: Rows | NamedRows, options: RankOptions<Id> & {ids: Iterable<Id>}): Promise<Ranking<string>>;
+  rank<Id>(features: Flat, options: RankOptions<Id> & Width & {ids: Ids<Id>}): Promise<Ranking<string>>;
+  rank<Id>(features: Rows | NamedRows, options: RankOptions<Id> & {ids: Ids<Id>}): Promise<Ranking<string>>;
   rank(features: Flat, options: RankOptions & Width & NoIds): Promise<Ranking<number>>;
   rank(features: Rows | NamedRows, options?: RankOptions & NoIds): Promise<Ranking<number>>;
   rank(features: Flat, options: RankOptions & Width): Promise<Ranking<string | number>>;
   rank(features: Rows | NamedRows, options?: RankOptions): Promise<Ranking<string | number>>;
   /** Draws one candidate, or none if the policy abstains. */
-  select<Id>(features: Flat, options: DecisionOptions<Id> & Width & {ids: Iterable<Id>}): Promise<Selection<string>>;
+  select<Id>(features: Flat, options: DecisionOptions<Id> & Width & {ids: Ids<Id>}): Promise<Selection<string>>;
   select<Id>(features: Rows | NamedRows,
-      options: DecisionOptions<Id> & {ids: Iterable<Id>}): Promise<Selection<string>>;
+      options: DecisionOptions<Id> & {ids: Ids<Id>}): Promise<Selection<string>>;
   select(features: Flat, options: DecisionOptions & Width & NoIds): Promise<Selection<number>>;
   select(features: Rows | NamedRows, options?: DecisionOptions & NoIds): Promise<Selection<number>>;
   select(features: Flat, options: DecisionOptions & Width): Promise<Selection<string | number>>;
   select(features: Rows | NamedRows, options?: DecisionOptions): Promise<Selection<string | number>>;
   /** Draws a subset of the candidates. */
-  label<Id>(features: Flat, options: LabelOptions<Id> & Width & {ids: Iterable<Id>}): Promise<Subset<string>>;
-  label<Id>(features: Rows | NamedRows, options: LabelOptions<Id> & {ids: Iterable<Id>}): Promise<Subset<string>>;
+  label<Id>(features: Flat, options: LabelOptions<Id> & Width & {ids: Ids<Id>}): Promise<Subset<string>>;
+  label<Id>(features: Rows | NamedRows, options: LabelOptions<Id> & {ids: Ids<Id>}): Promise<Subset<string>>;
   label(features: Flat, options: LabelOptions & Width & NoIds): Promise<Subset<number>>;
   label(features: Rows | NamedRows, options?: LabelOptions & NoIds): Promise<Subset<number>>;
   label(features: Flat, options: LabelOptions & Width): Promise<Subset<string | number>>;
   label(features: Rows | NamedRows, options?: LabelOptions): Promise<Subset<string | number>>;
   /** Combines score lists: `scores` has a row for each candidate and a column for each source. */
   aggregate<Id>(scores: Float32Array | Float64Array,
-      options: AggregateOptions<Id> & Width & {ids: Iterable<Id>}): Promise<Aggregation<string>>;
-  aggregate<Id>(scores: Rows, options: AggregateOptions<Id> & {ids: Iterable<Id>}): Promise<Aggregation<string>>;
+      options: AggregateOptions<Id> & Width & {ids: Ids<Id>}): Promise<Aggregation<string>>;
+  aggregate<Id>(scores: Rows, options: AggregateOptions<Id> & {ids: Ids<Id>}): Promise<Aggregation<string>>;
   aggregate(scores: Float32Array | Float64Array,
       options: AggregateOptions & Width & NoIds): Promise<Aggregation<number>>;
   aggregate(scores: Rows, options?: AggregateOptions & NoIds): Promise<Aggregation<number>>;
@@ -232,7 +239,7 @@ export class Ranker {
    * `feedback`, to be sent again.
    */
   feedback(decisionId: string, value: FeedbackValue & CallOptions): Promise<number>;
-  feedback(feedback: readonly Feedback[], options?: CallOptions): Promise<number>;
+  feedback(feedback: Feedback | readonly Feedback[], options?: CallOptions): Promise<number>;
   /** Whether each of several addresses serves, as far as its health watch has said. */
   serving(): Record<string, boolean>;
   /** Ends the connections; calls under way and later ones end with a CancelledError. */

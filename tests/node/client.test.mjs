@@ -105,8 +105,8 @@ test('refusals have a class, a code, and the server\'s words', async () => {
 
 test('options of the Ranker are checked', () => {
   const make = (options) => () => new client.Ranker(options);
-  assert.throws(make({server: 'a:1'}), /server is no option of Ranker, must be one of addresses/);
-  assert.throws(make({deadlineMs: 0}), /deadlineMs is 0, must be in \(0, 2147483647\]/);
+  assert.throws(make({server: 'a:1'}), /server is not an option of Ranker\. Options: addresses/);
+  assert.throws(make({deadlineMs: 0}), /deadlineMs is 0, must be a number of milliseconds in \(0, 2147483647\]/);
   assert.throws(make({retries: -1}), /retries\.maxAttempts is 0, must be an integer of at least 1/);
   assert.throws(make({retries: {firstBackoffMs: 9, maxBackoffMs: 3}}),
       /firstBackoffMs is 9, must be in \[0, maxBackoffMs = 3\]/);

@@ -32,6 +32,23 @@ console.log(first, place, subset.chosen, joint.pairs, accepted);
 
 const perhaps: string[] | undefined = accepted > 0 ? ['a'] : undefined;
 const either: Ranking<string | number> = await ranker.rank([[1]], {ids: perhaps});
+// Several forms of a baseline and of feedback.
+await ranker.rank([[1], [2]], {
+  baseline: new Uint32Array([1, 0]), seed: '18446744073709551615', ids: new Set(['a', 'b']),
+});
+await ranker.feedback({decisionId: 'd', reward: 1}, {deadlineMs: 50});
+// @ts-expect-error: a text is no list of ids.
+await ranker.rank([[1], [2]], {ids: 'ab'});
+// @ts-expect-error: a text has no columns.
+await ranker.rank([{price: 1}], {query: 'hi'});
+// @ts-expect-error: a text is no list of places.
+await ranker.shown('d', '012');
+// @ts-expect-error: true is no reward.
+await ranker.feedback('d', {reward: true});
+// @ts-expect-error: attributes are strings.
+await ranker.rank([[1]], {attributes: {age: 30}});
+// @ts-expect-error: columns of lists; candidates are a list of objects.
+await ranker.rank({price: [1, 2]});
 // @ts-expect-error: who may have given ids gets them.
 const lie: Ranking<number> = await ranker.rank([[1]], {ids: perhaps});
 // @ts-expect-error: scores have no query.

@@ -1,5 +1,5 @@
 // Answers of calls.
-import {fromUint64} from './numbers.js';
+import {fromUint64} from './arguments.js';
 
 function decision({result}) {
   const {decisionId, model, logPropensity, scores, probabilities, degraded, game} = result;

@@ -1,13 +1,16 @@
 // One call with its retries, its deadline, and its end by the caller.
 import {status} from '@grpc/grpc-js';
+import {number, refuse} from './arguments.js';
 import {callError} from './errors.js';
 
 export const defaultRetries = {maxAttempts: 10, firstBackoffMs: 100, maxBackoffMs: 2000};
 
 export function checkRetries({maxAttempts, firstBackoffMs, maxBackoffMs}) {
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1) {
-    throw new RangeError(`retries.maxAttempts is ${maxAttempts}, must be an integer of at least 1`);
+    refuse('retries.maxAttempts', maxAttempts, 'an integer of at least 1', RangeError);
   }
+  number('retries.firstBackoffMs', firstBackoffMs);
+  number('retries.maxBackoffMs', maxBackoffMs);
   if (!(firstBackoffMs >= 0 && firstBackoffMs <= maxBackoffMs && maxBackoffMs < Infinity)) {
     throw new RangeError(`retries.firstBackoffMs is ${firstBackoffMs}, must be in [0, maxBackoffMs = ${maxBackoffMs}]`);
   }
@@ -15,7 +18,13 @@ export function checkRetries({maxAttempts, firstBackoffMs, maxBackoffMs}) {
 
 export function checkDeadline(deadlineMs) {
   if (!(typeof deadlineMs === 'number' && deadlineMs > 0 && deadlineMs <= 2 ** 31 - 1)) {
-    throw new RangeError(`deadlineMs is ${deadlineMs}, must be in (0, 2147483647]`);
+    refuse('deadlineMs', deadlineMs, 'a number of milliseconds in (0, 2147483647]', RangeError);
+  }
+}
+
+export function checkSignal(signal) {
+  if (signal !== undefined && !(typeof signal?.addEventListener === 'function' && 'aborted' in signal)) {
+    refuse('signal', signal, 'an AbortSignal, such as AbortController.signal');
   }
 }
 

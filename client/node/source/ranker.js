@@ -1,15 +1,15 @@
 // Asks servers for decisions and reports back.
 import {status} from '@grpc/grpc-js';
 import * as answers from './answers.js';
-import {Call, checkDeadline, checkRetries, defaultRetries} from './calls.js';
+import {decisionIdOf, flag, idTexts, isUnset, object, optionsOf, text} from './arguments.js';
+import {Call, checkDeadline, checkRetries, checkSignal, defaultRetries} from './calls.js';
 import {callError} from './errors.js';
 import {ranking} from './methods.js';
-import {checkNames, decisionIdOf} from './numbers.js';
-import {callNames, decisionRequest, feedbackMessage, shownRequest} from './requests.js';
+import {decisionRequest, feedbackArguments, shownRequest} from './requests.js';
 import {checkTokenStays, securityOf} from './security.js';
 import {Servers} from './servers.js';
 
-const optionNames = [
+export const rankerNames = [
   'addresses', 'token', 'tls', 'plaintextTokens', 'deadlineMs', 'retries', 'model', 'types', 'routingHeader',
 ];
 
@@ -23,51 +23,53 @@ export class Ranker {
   #calls = new Set();  // Under way.
   #isClosed = false;
 
-  constructor(options = {}) {
-    checkNames('Ranker', options, optionNames);
-    const {addresses = '127.0.0.1:8500', token, tls, deadlineMs = 5000, retries = {}, routingHeader = false} = options;
-    const given = typeof retries === 'number' ? {maxAttempts: retries + 1} : retries;
-    checkNames('retries', given, Object.keys(defaultRetries));
-    this.#retries = {...defaultRetries, ...given};
+  constructor(options) {
+    object('the argument of Ranker', options ?? {}, 'an object, such as {addresses: "127.0.0.1:8500"}');
+    const given = optionsOf('Ranker', options ?? {}, rankerNames);
+    const {addresses = '127.0.0.1:8500', token, tls, deadlineMs = 5000, retries = {}, types = {}} = given;
+    const policy = typeof retries === 'number' ? {maxAttempts: retries + 1} :
+        optionsOf('retries', object('retries', retries, 'a number, or an object'), Object.keys(defaultRetries));
+    this.#retries = {...defaultRetries, ...policy};
     checkRetries(this.#retries);
     checkDeadline(deadlineMs);
     this.#deadlineMs = deadlineMs;
-    this.#defaults = {model: options.model ?? '', types: options.types};
-    this.#routingHeader = routingHeader;
+    this.#defaults = {model: text('model', given.model ?? ''), types: object('types', types)};
+    this.#routingHeader = flag('routingHeader', given.routingHeader ?? false);
+    const mayBePlaintext = flag('plaintextTokens', given.plaintextTokens ?? false);
+    if (tls !== undefined && typeof tls !== 'boolean') object('tls', tls, 'true or an object');
     const security = securityOf(tls, token);
     this.#headers = security.headers;
     this.#servers = new Servers(addresses, security);
-    if (token !== undefined && !tls && !options.plaintextTokens) checkTokenStays(this.#servers.all);
+    if (token !== undefined && !tls && !mayBePlaintext) checkTokenStays(this.#servers.all);
   }
 
-  async rank(features, options = {}) {
+  async rank(features, options) {
     return answers.ranking(await this.#decide('rank', ranking.Rank, features, options));
   }
 
-  async select(features, options = {}) {
+  async select(features, options) {
     return answers.selection(await this.#decide('select', ranking.Select, features, options));
   }
 
-  async label(features, options = {}) {
+  async label(features, options) {
     return answers.subset(await this.#decide('label', ranking.Label, features, options));
   }
 
-  async aggregate(scores, options = {}) {
-    const ids = options.ids && Array.from(options.ids, String);
-    return answers.aggregation(await this.#decide('aggregate', ranking.Aggregate, scores, {...options, ids}), ids);
+  async aggregate(scores, options) {
+    // An iterable can be read once.
+    const ids = isUnset(options?.ids) ? undefined : idTexts(options.ids);
+    const given = ids ? {...options, ids} : options;
+    return answers.aggregation(await this.#decide('aggregate', ranking.Aggregate, scores, given), ids);
   }
 
-  async shown(decisionId, shown, options = {}) {
-    const request = shownRequest(decisionId, shown, options);
-    await this.#report(ranking.ReportShown, request, request.decisionId, options);
+  async shown(decisionId, shown, options) {
+    const request = shownRequest(decisionId, shown, options ?? {});
+    await this.#report(ranking.ReportShown, request, request.decisionId, options ?? {});
   }
 
-  // Either (decisionId, {reward, ...}) or ([{decisionId, reward, ...}, ...], {deadlineMs, signal}).
-  async feedback(given, options = {}) {
-    const isList = Array.isArray(given);
-    const {deadlineMs, signal, ...one} = options;
-    if (isList) checkNames('feedback', options, callNames);
-    const messages = (isList ? given : [{...one, decisionId: given}]).map(feedbackMessage);
+  // Either (decisionId, {reward, ...}), or ({decisionId, reward, ...}, {deadlineMs, signal}) and a list of those.
+  async feedback(given, options) {
+    const {messages, deadlineMs, signal} = feedbackArguments(given, options);
     const parts = new Map();
     for (const message of messages) {
       const server = this.#servers.of(message.decisionId);
@@ -94,7 +96,8 @@ export class Ranker {
     this.#servers.close();
   }
 
-  async #decide(kind, method, features, options) {
+  async #decide(kind, method, features, given) {
+    const options = given ?? {};
     const request = decisionRequest(kind, features, options, this.#defaults);
     const target = (decisionId, server) => {
       request.context.decisionId = decisionId;
@@ -122,12 +125,15 @@ export class Ranker {
     return {server, bytes, headers, decisionId};
   }
 
-  async #run(method, target, choose, {deadlineMs = this.#deadlineMs, signal}) {
+  async #run(method, target, choose, options) {
+    const deadlineMs = options.deadlineMs ?? this.#deadlineMs;
+    const signal = options.signal ?? undefined;
     if (this.#isClosed) {
       const about = {server: target.server.address, decisionId: target.decisionId, attempts: 0};
       throw callError(status.CANCELLED, 'the Ranker is closed', about);
     }
     checkDeadline(deadlineMs);
+    checkSignal(signal);
     const call = new Call(method, target, choose, {policy: this.#retries, deadlineMs, signal});
     this.#calls.add(call);
     try {

@@ -1,90 +1,126 @@
 // Requests from arguments.
+import {
+  decisionIdOf, documentIndex, finite, flag, isObject, isUnset, list, object, optionsOf, refuse, text, uint32, uint64,
+} from './arguments.js';
 import {candidatesOf} from './features.js';
 import {makeId} from './ids.js';
-import {checkNames, decisionIdOf, finite, uint32, uint64} from './numbers.js';
+import {enumNames} from './methods.js';
 
-const callNames = ['deadlineMs', 'signal'];
-const decisionNames = [
-  'numFeatures', 'ids', 'query', 'types', 'decisionId', 'model', 'version', 'label', 'eligible', 'seed', 'unitId',
-  'attributes', 'baseline', 'scores', 'probabilities', 'game', ...callNames,
+export const callNames = ['deadlineMs', 'signal'];
+const contextNames = [
+  'numFeatures', 'ids', 'decisionId', 'model', 'version', 'label', 'eligible', 'seed', 'unitId', 'attributes',
+  'baseline', 'scores', 'probabilities', 'game', ...callNames,
 ];
-const ownNames = {
-  rank: ['topK'], select: [], label: ['k'],
-  aggregate: ['scale', 'weights', 'topK', 'divergence', 'cutoff', 'concentration', 'head', 'uniformMixture',
-    'bootstrapSamples', 'confidence'],
+const aggregateNumbers = {
+  topK: uint32, cutoff: uint32, head: uint32, bootstrapSamples: uint32, concentration: finite, uniformMixture: finite,
+  confidence: finite,
 };
+const named = ['query', 'types', ...contextNames];
 
-// Returns the request of a decision without its id. `kind`: a key of ownNames.
+// Options of each call; index.d.ts has the same (tests/node/types.test.mjs).
+export const decisionNames = {
+  rank: ['topK', ...named],
+  select: named,
+  label: ['k', ...named],
+  aggregate: ['scale', 'weights', 'divergence', ...Object.keys(aggregateNumbers), ...contextNames],
+};
+export const shownNames = ['firstRank', 'seenRanks', 'notShown', ...callNames];
+export const feedbackNames = ['decisionId', 'reward', 'loss', 'rank', 'feedbackId'];
+export const baselineNames = ['action', 'abstain', 'logPropensity'];
+
+// Returns the request of a decision without its id. `kind`: a key of decisionNames.
 export function decisionRequest(kind, features, options, defaults) {
-  checkNames(kind, options, [...ownNames[kind], ...decisionNames]);
-  const context = contextOf(features, options, defaults);
-  if (kind === 'aggregate') return {context, ...aggregation(options)};
-  const request = {context};
-  for (const name of ownNames[kind]) if (options[name] !== undefined) request[name] = uint32(name, options[name]);
+  const given = optionsOf(kind, options, decisionNames[kind]);
+  const request = {context: contextOf(features, given, defaults, kind === 'aggregate' ? 'scores' : 'features')};
+  if (kind === 'aggregate') return {...request, ...aggregation(given)};
+  for (const name of ['topK', 'k']) if (name in given) request[name] = uint32(name, given[name]);
   return request;
 }
 
-function contextOf(features, options, defaults) {
-  const {version, seed, eligible, attributes, baseline, label, unitId} = options;
+function contextOf(features, options, defaults, name) {
+  const {version, seed, eligible, attributes, baseline, label, unitId, model, types} = options;
   return {
-    model: options.model ?? defaults.model,
+    model: model === undefined ? defaults.model : text('model', model),
     ...(version !== undefined && {version: uint64('version', version)}),
-    candidates: candidatesOf(features, {...options, types: {...defaults.types, ...options.types}}),
-    eligible: Array.from(eligible ?? [], Boolean),
+    candidates: candidatesOf(features, {...options, types: {...defaults.types, ...object('types', types ?? {})}}, name),
+    eligible: eligible === undefined ? [] :
+      list('eligible', eligible, 'true and false').map((value, i) => flag(`eligible[${i}]`, value)),
     ...(seed !== undefined && {seed: uint64('seed', seed)}),
-    returnScores: Boolean(options.scores),
-    returnProbabilities: Boolean(options.probabilities),
-    returnGame: Boolean(options.game),
-    unitId, attributes: {...attributes}, label,
+    returnScores: flag('scores', options.scores ?? false),
+    returnProbabilities: flag('probabilities', options.probabilities ?? false),
+    returnGame: flag('game', options.game ?? false),
+    ...(unitId !== undefined && {unitId: text('unitId', unitId)}),
+    attributes: attributes === undefined ? {} : Object.fromEntries(Object.entries(object('attributes', attributes))
+        .map(([key, value]) => [key, text(`attributes.${key}`, value)])),
+    ...(label !== undefined && {label: text('label', label)}),
     ...(baseline !== undefined && {baseline: baselineOf(baseline)}),
   };
 }
 
 function baselineOf(baseline) {
-  const given = Array.isArray(baseline) ? {action: baseline} : baseline;
-  checkNames('baseline', given, ['action', 'abstain', 'logPropensity']);
-  const {action = [], abstain = false, logPropensity} = given;
-  return {action: action.map((index) => uint32('baseline', index)), abstain,
+  const indexes = (name, action) => list(name, action, 'places of candidates in the request')
+      .map((index, i) => documentIndex(`${name}[${i}]`, index));
+  if (!isObject(baseline)) return {action: indexes('baseline', baseline), abstain: false};
+  const {action = [], abstain = false, logPropensity} = optionsOf('baseline', baseline, baselineNames);
+  return {action: indexes('baseline.action', action), abstain: flag('baseline.abstain', abstain),
     ...(logPropensity !== undefined && {logPropensity: finite('baseline.logPropensity', logPropensity)})};
 }
 
-const scales = ['MIN_MAX', 'RANK', 'NONE'];
-const divergences = ['DCG', 'ALL_PAIRS', 'TOP'];
+function oneOf(name, value, known) {
+  return known.includes(value) ? value : refuse(name, value, `one of ${known.join(', ')}`, RangeError);
+}
 
-function aggregation({scale = 'MIN_MAX', divergence = 'DCG', weights = [], ...options}) {
-  if (!scales.includes(scale)) throw new RangeError(`scale is ${scale}, must be one of ${scales.join(', ')}`);
-  if (!divergences.includes(divergence)) {
-    throw new RangeError(`divergence is ${divergence}, must be one of ${divergences.join(', ')}`);
-  }
-  const finiteWeights = Array.from(weights, (weight) => finite('weights', weight));
-  const request = {aggregation: {scale, weights: finiteWeights}, divergence};
-  for (const name of ['topK', 'cutoff', 'head', 'bootstrapSamples']) {
-    if (options[name] !== undefined) request[name] = uint32(name, options[name]);
-  }
-  for (const name of ['concentration', 'uniformMixture', 'confidence']) {
-    if (options[name] !== undefined) request[name] = finite(name, options[name]);
+function aggregation(options) {
+  const {scale = 'MIN_MAX', divergence = 'DCG', weights = []} = options;
+  const request = {
+    aggregation: {
+      scale: oneOf('scale', scale, enumNames('Aggregation', 'Scale')),
+      weights: list('weights', weights, 'numbers').map((weight, i) => finite(`weights[${i}]`, weight)),
+    },
+    divergence: oneOf('divergence', divergence, enumNames('AggregateRequest', 'Divergence')),
+  };
+  for (const [name, check] of Object.entries(aggregateNumbers)) {
+    if (name in options) request[name] = check(name, options[name]);
   }
   return request;
 }
 
 export function shownRequest(decisionId, shown, options) {
-  checkNames('shown', options, ['firstRank', 'seenRanks', 'notShown', ...callNames]);
-  const {firstRank = 0, seenRanks, notShown = false} = options;
-  return {decisionId: decisionIdOf(decisionId), shown: Array.from(shown, (index) => uint32('shown', index)), notShown,
+  const {firstRank = 0, seenRanks, notShown = false} = optionsOf('shown', options, shownNames);
+  return {
+    decisionId: decisionIdOf(decisionId),
+    shown: isUnset(shown) && notShown === true ? [] : list('shown', shown, 'places of candidates in the request')
+        .map((index, i) => documentIndex(`shown[${i}]`, index)),
+    notShown: flag('notShown', notShown),
     firstRank: uint32('firstRank', firstRank),
-    ...(seenRanks !== undefined && {seenRanks: uint32('seenRanks', seenRanks)})};
+    ...(seenRanks !== undefined && {seenRanks: uint32('seenRanks', seenRanks)}),
+  };
 }
 
-// Returns the message of one feedback, with an id.
-export function feedbackMessage(feedback) {
-  checkNames('feedback', feedback, ['decisionId', 'reward', 'loss', 'rank', 'feedbackId']);
-  const {decisionId, reward, loss, rank, feedbackId = makeId()} = feedback;
+// Returns the message of one feedback, with an id. `name`: what the caller calls it.
+export function feedbackMessage(feedback, name = 'feedback') {
+  object(name, feedback, 'an object, such as {decisionId, reward: 1}');
+  const {decisionId, reward, loss, rank, feedbackId = ''} = optionsOf(name, feedback, feedbackNames);
+  const id = decisionIdOf(decisionId);
   if ((reward === undefined) === (loss === undefined)) {
     throw new TypeError(`reward is ${reward}, loss is ${loss}, must be one of the two`);
   }
   const value = reward === undefined ? {loss: finite('loss', loss)} : {reward: finite('reward', reward)};
   const place = rank === undefined ? {} : {rank: uint32('rank', rank)};
-  return {decisionId: decisionIdOf(decisionId), feedbackId, ...value, ...place};
+  return {decisionId: id, feedbackId: text('feedbackId', feedbackId) || makeId(), ...value, ...place};
 }
 
-export {callNames};
+// Returns the messages that the arguments of Ranker.feedback mean, and their
+// options: a list of feedback or one, and call options; or a decision id, and its
+// value with call options.
+export function feedbackArguments(given, options) {
+  if (Array.isArray(given) || isObject(given)) {
+    const messages = Array.isArray(given) ? given.map((one, i) => feedbackMessage(one, `feedback[${i}]`)) :
+        [feedbackMessage(given)];
+    return {messages, ...optionsOf('feedback', options ?? {}, callNames)};
+  }
+  const decisionId = decisionIdOf(given);
+  object('the value of feedback', options, 'an object, such as {reward: 1}');
+  const {deadlineMs, signal, ...value} = options;
+  return {messages: [feedbackMessage({...value, decisionId})], deadlineMs, signal};
+}

@@ -1,5 +1,6 @@
 // Which of several servers a decision belongs to, and which of them serve.
 import {createXXHash128} from 'hash-wasm';
+import {list, refuse} from './arguments.js';
 import {makeId} from './ids.js';
 import {Server} from './server.js';
 
@@ -53,8 +54,10 @@ export class Servers {
 // One of gRPC's own lists ("ipv4:a,b") is one address.
 function addressList(addresses) {
   const isOne = typeof addresses === 'string' && /^ipv[46]:/.test(addresses);
-  const list = typeof addresses === 'string' && !isOne ? addresses.split(',') : [addresses].flat();
-  const trimmed = list.map((address) => String(address ?? '').trim());
+  const given = isOne ? [addresses] : typeof addresses === 'string' ? addresses.split(',') :
+      list('addresses', addresses, 'host:port');
+  const trimmed = given.map((address, i) => typeof address === 'string' ? address.trim() :
+      refuse(`addresses[${i}]`, address, 'a string, such as "127.0.0.1:8500"'));
   if (trimmed.length > 0 && trimmed.every((address) => address !== '')) return trimmed;
-  throw new RangeError(`addresses are "${list.join(',')}", must be host:port, or several`);
+  throw new RangeError(`addresses are "${given.join(',')}", must be host:port, or several`);
 }
