@@ -11,9 +11,10 @@ import time
 import grpc
 import numpy as np
 import pandas
+from scipy import sparse
 
 import sortition
-from processes import ProcessTest, run
+from processes import ProcessTest, run, wait_until
 from sortition import logs
 
 
@@ -216,6 +217,51 @@ class AnswersTest(ProcessTest):
         finally:
             self.process.signal(signal.SIGCONT)
         self.assertLess(time.monotonic() - begin, 30)
+
+    def test_features_of_every_form_come_back_from_the_log(self) -> None:
+        uniform = self.server("uniform", store="empty")
+        ranker = sortition.Ranker(f"127.0.0.1:{uniform.port()}")
+        self.addCleanup(ranker.close)
+        rows = [
+            {"price": 1.5, "title": "Ann", "tags": {"new", "hot"}, "place": [1.0, 2.0]},
+            {"price": None, "title": None, "color": "red"},
+        ]
+        dense = np.array([[0.5, 2.0, 0.0], [1.0, 0.0, 0.25]], np.float32)
+        asked = [
+            ranker.rank(rows, query={"city": "Rome"}, types={"color": "category"}, ids=["p", "q"]),
+            ranker.rank(dense),
+            ranker.rank(sparse.csr_matrix(dense)),
+        ]
+        # The server stays: its log must cover the windows of the decisions.
+        options = ("--join.reward_wait_time_seconds=0.2", "--join.slack_seconds=0.2")
+        self.sidecar("uniform", "tuples", (*options, "--segment_seconds=0.2"))
+        folder = self.folder / "tuples"
+        wait_until(
+            lambda: any(folder.glob("*.seg")) and len(logs.read_tuples(folder)) == len(asked),
+            "a tuple for each decision",
+        )
+        tuples = logs.read_tuples(folder)
+        frame = tuples.candidates_to_frame()
+        places = {name: place for place, name in enumerate(tuples["decision_id"])}
+        named, *others = [frame[frame.tuple == places[answer.decision_id]] for answer in asked]
+        for part in others:
+            np.testing.assert_array_equal(part[["f0", "f1", "f2"]], dense)
+            self.assertTrue(part["candidate.price"].isna().all())
+        self.assertTrue(named["f0"].isna().all())
+        first, second = (named.iloc[row] for row in range(2))
+        self.assertEqual((first["candidate.price"], first["candidate.title"]), (1.5, "Ann"))
+        self.assertEqual(first["candidate.tags"], {"new", "hot"})
+        self.assertEqual(first["candidate.place"].tolist(), [1.0, 2.0])
+        self.assertTrue(np.isnan(second["candidate.price"]))
+        self.assertEqual((second["candidate.title"], second["candidate.color"]), (None, "red"))
+        self.assertEqual(second["candidate.tags"], None)
+        self.assertEqual(named["query.city"].tolist(), ["Rome", "Rome"])
+        # What it returns can be asked again.
+        again = {name.partition(".")[2]: first[name] for name in frame if "candidate." in name}
+        request = ranker._rank([again], {"types": {"color": "category"}}).request
+        columns = {c.name: c for c in request.context.candidates.columns.candidate}
+        self.assertEqual(list(columns["tags"].category_sets.values), ["hot", "new"])
+        self.assertEqual(list(columns["color"].missing), [0])
 
     def test_what_was_answered_is_in_the_log_as_it_was_sent(self) -> None:
         answers = [
