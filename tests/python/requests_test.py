@@ -160,8 +160,16 @@ class FeaturesTest(unittest.TestCase):
         names = features_pb2.ColumnSchema.Type.keys()
         self.assertEqual(list(TYPES), [n.lower() for n in names[1:]])
 
-    def test_ids_are_the_same_text_as_float(self) -> None:
-        self.assertEqual(list(candidates(np.zeros((2, 1)), ids=[7.0, 2.5]).ids), ["7", "2.5"])
+    def test_ids_are_the_same_text_from_every_container(self) -> None:
+        dates = np.array(["2026-01-01", "2026-01-02"], "datetime64[ns]")
+        for ids, sent in (
+            ([7.0, 2.5], ["7", "2.5"]),
+            (np.array([7, 9]), ["7", "9"]),
+            (np.array(["a", "b"]), ["a", "b"]),
+            ({"a": 1, "b": 2}.keys(), ["a", "b"]),
+            (dates, [str(date) for date in dates]),
+        ):
+            self.assertEqual(list(candidates(np.zeros((2, 1)), ids=ids).ids), sent)
 
     def test_categories_are_the_same_text_from_every_container(self) -> None:
         rows = [{"brand": 3, "new": True}, {"brand": 2**53 + 1, "new": False}]

@@ -25,7 +25,8 @@ def refuse(name: str, value: Any, expected: str) -> NoReturn:
 def described(value: Any) -> str:
     if value is None:
         return "None"
-    return f"{reprlib.repr(value)} ({type(value).__name__})"
+    text_of_value = " ".join(reprlib.repr(value).split())  # That of a DataFrame has lines.
+    return f"{text_of_value} ({type(value).__name__})"
 
 
 def is_missing(value: Any) -> bool:
@@ -64,7 +65,9 @@ def listed(name: str, value: Any, what: str) -> list[Any]:
     is_iterable = isinstance(value, Iterable) and getattr(value, "ndim", 1) == 1
     if not is_iterable or isinstance(value, (str, bytes, bytearray, Mapping, set, frozenset)):
         refuse(name, value, f"a list of {what}")
-    return value.tolist() if isinstance(value, np.ndarray) else list(value)
+    # Dates of NumPy would become integers.
+    is_numeric = isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+    return value.tolist() if is_numeric else list(value)
 
 
 def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
