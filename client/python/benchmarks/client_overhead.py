@@ -67,7 +67,7 @@ def measure(address: str, calls: int) -> tuple[np.ndarray, float]:
                 both[which]()
                 wall[number, which] = time.perf_counter() - begin
             begin = time.thread_time()
-            call = ranker._rank(matrix, None, {})
+            call = ranker._rank(matrix, {})
             method.serialize(call.request)
             call.answer(method.parse(answer))
             work[number] = time.thread_time() - begin
