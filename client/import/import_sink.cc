@@ -34,13 +34,15 @@ absl::StatusOr<ImportSink> ImportSink::Create(
   const Repeated repeated = name == "first"  ? Repeated::kFirst
                             : name == "last" ? Repeated::kLast
                                              : Repeated::kError;
-  return ImportSink(options.skip_bad(), repeated, std::move(times),
-                    cross_references, std::move(take));
+  return ImportSink(options, repeated, std::move(times), cross_references,
+                    std::move(take));
 }
 
-ImportSink::ImportSink(bool skip_bad, Repeated repeated, TimestampReader times,
+ImportSink::ImportSink(const config::v1::LogImportOptions& options,
+                       Repeated repeated, TimestampReader times,
                        CrossReferences* cross_references, Take take)
-    : skip_bad_(skip_bad),
+    : skip_bad_(options.skip_bad()),
+      id_prefix_(options.id_prefix()),
       repeated_(repeated),
       times_(std::move(times)),
       cross_references_(cross_references),
@@ -111,11 +113,20 @@ absl::Status ImportSink::SetTime(absl::string_view text, absl::string_view name,
   return absl::OkStatus();
 }
 
-void ImportSink::MakeUpId(absl::string_view prefix, const Hash128& text_hash,
+void ImportSink::MakeUpId(absl::string_view name, const InputPlace& place,
+                          log::v1::Decision* decision) {
+  decision->set_decision_id(absl::StrCat(id_prefix_, name));
+  report_.assumed.Add(
+      "decisions without an id, named after their line (--id_prefix tells "
+      "imports apart)",
+      place);
+}
+
+void ImportSink::MakeUpId(absl::string_view name, const Hash128& text_hash,
                           const InputPlace& place,
                           log::v1::Decision* decision) {
   decision->set_decision_id(absl::StrCat(
-      prefix, "-",
+      id_prefix_, name, "-",
       absl::Hex(static_cast<uint32_t>(text_hash.low), absl::kZeroPad8)));
   report_.assumed.Add(
       "decisions without an id, named after their line and text", place);

@@ -41,9 +41,12 @@ class ImportSink {
   absl::Status SetTime(absl::string_view text, absl::string_view name,
                        const InputPlace& place, log::v1::Decision* decision);
 
-  // Gives a decision without an id one of `prefix` and of the text that it was
-  // read from, so that decisions of different files keep different ids.
-  void MakeUpId(absl::string_view prefix, const Hash128& text_hash,
+  // Gives a decision without an id `name` behind --id_prefix.
+  void MakeUpId(absl::string_view name, const InputPlace& place,
+                log::v1::Decision* decision);
+  // The same with a hash of the text that the decision was read from, so that
+  // decisions of different files have different ids.
+  void MakeUpId(absl::string_view name, const Hash128& text_hash,
                 const InputPlace& place, log::v1::Decision* decision);
 
   // The first fatal error.
@@ -57,14 +60,16 @@ class ImportSink {
   uint64_t tuples() const { return report_.statistics.tuples(); }
 
  private:
-  ImportSink(bool skip_bad, Repeated repeated, TimestampReader times,
-             CrossReferences* cross_references, Take take);
+  ImportSink(const config::v1::LogImportOptions& options, Repeated repeated,
+             TimestampReader times, CrossReferences* cross_references,
+             Take take);
 
   // Returns false if the decision is one of several with the same id, and is
   // not the one to be taken.
   bool IsTaken(const std::string& id, const InputPlace& place);
 
   bool skip_bad_;
+  std::string id_prefix_;
   Repeated repeated_;
   TimestampReader times_;
   CrossReferences* cross_references_;

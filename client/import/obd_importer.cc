@@ -14,7 +14,6 @@
 #include "client/import/imported_tuple.h"
 #include "client/import/importer.h"
 #include "client/import/obd_items.h"
-#include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "io/text/csv_record.h"
 #include "io/text/parse_number.h"
@@ -55,7 +54,6 @@ class ObdImporter : public Importer {
   void BeginFile() override { header_.clear(); }
 
   void Line(const InputLine& line, const InputPlace& place) override {
-    line_hash_ = HashBytes(line.text());
     absl::Status status = SplitCsvRecord(line, &fields_);
     if (header_.empty()) {
       if (status.ok()) status = TakeHeader();
@@ -172,8 +170,8 @@ class ObdImporter : public Importer {
     log::v1::BanditTuple* tuple = record_.mutable_tuple();
     tuple->Clear();
     log::v1::Decision* decision = tuple->mutable_decision();
-    sink_->MakeUpId(absl::StrCat("obd-", position, "-", rows_), line_hash_,
-                    place, decision);
+    sink_->MakeUpId(absl::StrCat("obd-", position, "-", rows_), place,
+                    decision);
     RETURN_IF_ERROR(
         sink_->SetTime(fields_[time_], "timestamp", place, decision));
     decision->set_action_kind(log::v1::SELECT);
@@ -322,7 +320,6 @@ class ObdImporter : public Importer {
   std::vector<uint32_t> unsorted_;
   std::vector<uint32_t> row_;
   uint64_t rows_ = 0;
-  Hash128 line_hash_;
   log::v1::LogRecord record_;
 };
 

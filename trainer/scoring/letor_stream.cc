@@ -68,11 +68,11 @@ class LetorStream : public QueryStream {
     }
     RETURN_IF_ERROR(tokens.ParseFeatures(&features_, &extreme_values_));
     if (!features_.empty() && features_.back().column >= num_features_) {
-      const uint32_t first = options_.first_feature;
-      return tokens.Error(
-          absl::StrCat("has feature ", features_.back().column + first,
-                       ", must be in [", first, ", ", num_features_ + first - 1,
-                       "]: the model has ", num_features_, " features"));
+      const uint32_t offset = options_.first_feature;
+      return tokens.Error(absl::StrCat(
+          "has feature ", features_.back().column + offset, ", must be in [",
+          offset, ", ", num_features_ + offset - 1, "]: the model has ",
+          num_features_, " features"));
     }
     const bool is_other = building_.relevances.empty() || building_.id != id;
     const bool is_whole = is_other && !building_.relevances.empty();

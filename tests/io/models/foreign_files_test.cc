@@ -39,7 +39,7 @@ using testing::HasSubstr;
 
 namespace fs = std::filesystem;
 
-class ForeignFilesTest : public testing::Test {
+class StoreFilesTest : public testing::Test {
  protected:
   void SetUp() override {
     has_no_renameat2 = true;
@@ -64,12 +64,12 @@ class ForeignFilesTest : public testing::Test {
   const ModelStore store_{dir_ / "models"};
 };
 
-TEST_F(ForeignFilesTest, PublishingNeedsNoMoreThanRename) {
+TEST_F(StoreFilesTest, PublishingNeedsNoMoreThanRename) {
   ASSERT_OK_AND_ASSIGN(const auto versions, store_.ListVersions("ads"));
   EXPECT_THAT(versions, ElementsAre(1, 2));
 }
 
-TEST_F(ForeignFilesTest, ManifestCannotNameAFileElsewhere) {
+TEST_F(StoreFilesTest, ManifestCannotNameAFileElsewhere) {
   const std::string manifest = PathOf("MANIFEST.textproto");
   ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(manifest));
   for (const std::string name :
@@ -81,7 +81,7 @@ TEST_F(ForeignFilesTest, ManifestCannotNameAFileElsewhere) {
   }
 }
 
-TEST_F(ForeignFilesTest, WhatIsNoRegularFileIsNotRead) {
+TEST_F(StoreFilesTest, WhatIsNoRegularFileIsNotRead) {
   for (const std::string file : {"model.pb", "MANIFEST.textproto"}) {
     const std::string good = PathOf("good");
     fs::rename(PathOf(file), good);
@@ -99,7 +99,7 @@ TEST_F(ForeignFilesTest, WhatIsNoRegularFileIsNotRead) {
   }
 }
 
-TEST_F(ForeignFilesTest, WhatIsTooLargeIsNotRead) {
+TEST_F(StoreFilesTest, WhatIsTooLargeIsNotRead) {
   // Sparse: they take no room on the disk.
   const auto size = fs::file_size(PathOf("model.pb"));
   fs::resize_file(PathOf("model.pb"), uint64_t{1} << 40);
