@@ -14,6 +14,9 @@
 namespace sortition {
 namespace {
 
+// Returns true for the 0 that ListFields() leaves out, which -0.0 is not.
+bool IsPlainZero(double value) { return value == 0 && !std::signbit(value); }
+
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
@@ -182,7 +185,8 @@ void AppendMessageJson(const Message& message, std::string* out) {
   }
   // A propensity of 1 must not look like a missing one.
   if (message.GetDescriptor() == log::v1::Decision::descriptor() &&
-      static_cast<const log::v1::Decision&>(message).log_propensity() == 0) {
+      IsPlainZero(
+          static_cast<const log::v1::Decision&>(message).log_propensity())) {
     out->append(fields.empty() ? "\"log_propensity\":0"
                                : ",\"log_propensity\":0");
   }
