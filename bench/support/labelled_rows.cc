@@ -64,17 +64,18 @@ absl::StatusOr<LabelledRows> ReadAdultRows(const std::string& path) {
     if (label != 1 && label != -1) {
       return line.Error(absl::StrCat("label is ", label, ", must be -1 or 1"));
     }
-    RETURN_IF_ERROR(line.ParseFeatures(&features));
+    uint64_t extreme_values = 0;  // None: they are refused.
+    RETURN_IF_ERROR(line.ParseFeatures(&features, &extreme_values));
     items.labels.push_back(label > 0 ? 1 : 0);
     const size_t row = items.features.size();
     items.features.resize(row + items.num_features);
     for (const SvmlightFeature& feature : features) {
-      if (feature.number > kAdultFeatures) {
-        return line.Error(absl::StrCat("feature is ", feature.number,
+      if (feature.column >= kAdultFeatures) {
+        return line.Error(absl::StrCat("feature is ", feature.column + 1,
                                        ", must be within [1, ", kAdultFeatures,
                                        "]"));
       }
-      items.features[row + feature.number - 1] = feature.value;
+      items.features[row + feature.column] = feature.value;
     }
     items.features.back() = 1;
     return absl::OkStatus();

@@ -1,6 +1,7 @@
 #pragma once
-// Reads group files: the number of lines of each query of a label file without qid,
-// in their order, as LightGBM (FILE.query) and XGBoost (FILE.group) read them.
+// Reads group files: the number of lines of each query of a label file without
+// qid, in their order, as LightGBM (FILE.query) and XGBoost (FILE.group) read
+// them.
 #include <cstddef>
 #include <cstdint>
 #include <string>
