@@ -91,7 +91,7 @@ enum Key {
 };
 
 const absl::flat_hash_map<absl::string_view, Key>& Keys() {
-  static const auto* const keys =
+  static const auto* const kKeys =
       new absl::flat_hash_map<absl::string_view, Key>{
           {"_label_cost", kLabelCost},
           {"_label_probability", kLabelProbability},
@@ -129,7 +129,7 @@ const absl::flat_hash_map<absl::string_view, Key>& Keys() {
           {"_tag", kHarmless},
           {"DeferredAction", kHarmless},
       };
-  return *keys;
+  return *kKeys;
 }
 
 class DsjsonImporter : public JsonImporter {

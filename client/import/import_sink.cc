@@ -34,7 +34,7 @@ absl::StatusOr<ImportSink> ImportSink::Create(
   const Repeated repeated = name == "first"  ? Repeated::kFirst
                             : name == "last" ? Repeated::kLast
                                              : Repeated::kError;
-  return ImportSink(options, repeated, std::move(times), cross_references,
+  return ImportSink(options, repeated, times, cross_references,
                     std::move(take));
 }
 
@@ -44,7 +44,7 @@ ImportSink::ImportSink(const config::v1::LogImportOptions& options,
     : skip_bad_(options.skip_bad()),
       id_prefix_(options.id_prefix()),
       repeated_(repeated),
-      times_(std::move(times)),
+      times_(times),
       cross_references_(cross_references),
       take_(std::move(take)) {}
 
