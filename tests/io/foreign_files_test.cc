@@ -92,7 +92,7 @@ std::vector<Shape> LetorShapes() {
   const auto extreme = [](ExtremeValues values) {
     return SvmlightOptions{.extreme_values = values};
   };
-  const char* const kIstella = "1 qid:1 1:1.7976931348623157e308 2:8\n";
+  const char* const istella = "1 qid:1 1:1.7976931348623157e308 2:8\n";
   return {
       {"LETOR", "`label qid:Q 1:v 2:v # comment` (LETOR, MSLR, Yahoo, RankLib)",
        "read", Letor("1 qid:1 1:5 2:6 # docid = 7\n0 qid:2 1:7 2:8\n"), kTwo},
@@ -128,18 +128,18 @@ std::vector<Shape> LetorShapes() {
       {"LETOR", "features that do not ascend, or are there twice", "refused",
        Letor("1 qid:1 2:5 1:6\n"), "feature 1 must be above 2…"},
       {"LETOR", "±1.797e308 for missing values (Istella), `nan`, `inf`, 1e39",
-       "refused; read with `--extreme_values`", Letor(kIstella),
+       "refused; read with `--extreme_values`", Letor(istella),
        "extreme_values = MISSING, CUT or ZERO reads such values…"},
       {"LETOR", "the same with `--extreme_values=MISSING`",
        "as if the line left them out; counted",
-       Letor(kIstella, extreme(ExtremeValues::kMissing)),
+       Letor(istella, extreme(ExtremeValues::kMissing)),
        "1 queries, 2 features, 1 absent, 1 extreme: 0 8"},
       {"LETOR", "the same with `--extreme_values=CUT`",
        "±3.4e38, `nan` left out; counted",
-       Letor(kIstella, extreme(ExtremeValues::kCut)),
+       Letor(istella, extreme(ExtremeValues::kCut)),
        "1 queries, 2 features, 0 absent, 1 extreme: 3.40282e+38 8"},
       {"LETOR", "the same with `--extreme_values=ZERO`", "0; counted",
-       Letor(kIstella, extreme(ExtremeValues::kZero)),
+       Letor(istella, extreme(ExtremeValues::kZero)),
        "1 queries, 2 features, 0 absent, 1 extreme: 0 8"},
       {"LETOR", "numbers too small for a double, `1e-400`", "0",
        Letor("1 qid:1 1:1e-400 2:8\n"),
