@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "core/counterfactual/evaluation/estimator.h"
 #include "tests/testing/refusal_table.h"
 #include "tests/trainer/ope/ope_fixture.h"
 #include "trainer/ope/ope_text.h"
@@ -304,8 +305,8 @@ TEST_F(OpeFixture, AUnitFarLargerThanTheMeanIsAFinding) {
   SetPolicies({"uniform"});
   for (const int largest : {110, 310}) {
     std::filesystem::remove_all(dir_.Sub("tuples"));
-    auto tuples = AlternatingTuples(static_cast<size_t>(190 + largest),
-                                    [](int i) { return i % 3 == 0; });
+    auto tuples =
+        AlternatingTuples(190 + largest, [](int i) { return i % 3 == 0; });
     for (size_t i = 0; i < tuples.size(); ++i) {
       tuples[i].mutable_decision()->set_unit_id(
           absl::StrCat("u", std::min<size_t>(i / 10, 19)));
