@@ -23,7 +23,7 @@ namespace internal {
 bool IsJson(absl::string_view format, absl::string_view text);
 absl::Status FillFromJson(const std::string& text,
                           google::protobuf::Message* request);
-// What an absent feature becomes: the model decides, or 0.
+// States how a feature that a line leaves out is sent: the model decides, or 0.
 enum class AbsentFeatures { kStayAbsent, kAreZero };
 absl::Status FillFromLetor(absl::string_view text,
                            const config::v1::LabelFileOptions& options,

@@ -62,7 +62,7 @@ class DsjsonColumns {
 
   const Schema& schema_;
   QueryBuilder builder_;
-  std::vector<Namespace> namespaces_;  // Of the row.
+  std::vector<Namespace> namespaces_;  // Namespaces of the current row.
   size_t num_found_ = 0;               // Columns of the decision.
 };
 

@@ -14,11 +14,11 @@ namespace sortition {
 namespace {
 
 // Objects may lie in each other so deep.
-constexpr int kMostDepth = 8;
+constexpr int kMaxDepth = 8;
 
 absl::Status TooDeep() {
   return absl::InvalidArgumentError(
-      absl::StrCat("features lie more than ", kMostDepth, " levels deep"));
+      absl::StrCat("features lie more than ", kMaxDepth, " levels deep"));
 }
 
 // Names that begin with _ are no features, except for _text.
@@ -176,7 +176,7 @@ absl::Status DsjsonFeatures::ReadHashed(const JsonValue& context,
 
 absl::Status DsjsonFeatures::AddObject(absl::string_view space,
                                        const JsonValue& object, int depth) {
-  if (depth > kMostDepth) return TooDeep();
+  if (depth > kMaxDepth) return TooDeep();
   for (const auto& member : object.GetObject()) {
     const absl::string_view name = NameOf(member);
     const JsonValue& value = member.value;
@@ -200,7 +200,7 @@ absl::Status DsjsonFeatures::AddObject(absl::string_view space,
 
 absl::Status DsjsonFeatures::AddArray(absl::string_view space,
                                       const JsonValue& array, int depth) {
-  if (depth > kMostDepth) return TooDeep();
+  if (depth > kMaxDepth) return TooDeep();
   for (uint32_t i = 0; i < array.Size(); ++i) {
     const JsonValue& value = array[i];
     if (value.IsObject()) {

@@ -70,7 +70,7 @@ class DsjsonFeatures {
 
   const uint32_t hash_bits_;
   SparseRow row_;
-  std::string namespace_;  // Of numbered features; empty: none was read.
+  std::string namespace_;  // Name of the only namespace; empty at first.
 };
 
 }  // namespace sortition

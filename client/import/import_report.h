@@ -1,5 +1,5 @@
 #pragma once
-// What an import read, left out and assumed.
+// The report of an import: input read, lines left out, assumptions, figures.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -53,7 +53,7 @@ struct ImportReport {
   std::string first_bad;
   // Lines and decisions that are not among the tuples.
   Tally left_out;
-  // What the file does not state and the import took for granted.
+  // Assumptions that the import made because the file does not state the fact.
   Tally assumed;
   // Parts of lines that the import does not use, such as unknown keys.
   Tally ignored;

@@ -133,13 +133,13 @@ void ImportSink::MakeUpId(absl::string_view name, const Hash128& text_hash,
 }
 
 absl::Status ImportSink::Finish() const {
-  constexpr uint64_t kMostPercent = 1;
+  constexpr uint64_t kMaxPercent = 1;
   if (!status_.ok()) return status_;
   const uint64_t bad = report_.bad;
-  if (bad * 100 > (decisions_ + bad) * kMostPercent) {
+  if (bad * 100 > (decisions_ + bad) * kMaxPercent) {
     return absl::InvalidArgumentError(absl::StrCat(
         bad, " of ", decisions_ + bad, " decisions are bad, must be at most ",
-        kMostPercent, " %; the first: ", report_.first_bad));
+        kMaxPercent, " %; the first: ", report_.first_bad));
   }
   if (tuples() == 0) {
     std::string message = "the input has no decision";

@@ -44,7 +44,7 @@ class ImportSink {
   // Gives a decision without an id `name` behind --id_prefix.
   void MakeUpId(absl::string_view name, const InputPlace& place,
                 log::v1::Decision* decision);
-  // The same with a hash of the text that the decision was read from, so that
+  // Appends a hash of the text that the decision was read from, so that
   // decisions of different files have different ids.
   void MakeUpId(absl::string_view name, const Hash128& text_hash,
                 const InputPlace& place, log::v1::Decision* decision);

@@ -84,8 +84,8 @@ class ImportStatistics {
   Spread weights_;
   Spread candidates_;
   Spread features_;
-  // Of the weights w = 1 / (actions · propensity) of selections that stand for
-  // c decisions each: Σ c, Σ c w, Σ c², Σ c² w and Σ c² w².
+  // Sums over selections with weights w = 1 / (actions · propensity), each of
+  // which stands for c decisions: Σ c, Σ c w, and Σ c², Σ c² w, Σ c² w².
   double uniform_counts_ = 0;
   double uniform_sum_ = 0;
   double uniform_squares_[3] = {};
@@ -100,8 +100,8 @@ class ImportStatistics {
   int64_t first_time_us_ = 0;
   int64_t last_time_us_ = 0;
   std::map<std::pair<std::string, uint64_t>, uint64_t> models_;
-  // Of the decisions that were compared: their number, that of their candidates
-  // and values, and features by number or columns by name.
+  // Number of decisions that were compared, of their candidates and of their
+  // values; and the features by number or the columns by name.
   uint64_t compared_ = 0;
   uint64_t compared_rows_ = 0;
   uint64_t compared_values_ = 0;

@@ -42,7 +42,7 @@ class JsonImporter : public Importer {
   const config::v1::LogImportOptions& options_;
   ImportSink* const sink_;
   InputPlace place_;
-  Hash128 line_hash_;  // Of the text of the line.
+  Hash128 line_hash_;  // Hash of the text of the line.
   JsonLine json_;
   log::v1::LogRecord record_;
 };

@@ -87,7 +87,7 @@ bool IsBlank(const InputLine& line) {
 struct ImportPass {
   std::unique_ptr<SegmentBatch> batch;  // Not published.
   ImportReport report;
-  absl::Status outcome;  // Of ImportSink::Finish().
+  absl::Status outcome;  // Result of ImportSink::Finish().
 };
 
 absl::StatusOr<std::unique_ptr<SegmentBatch>> CreateBatch(
