@@ -63,7 +63,7 @@ absl::Status LearnColumns(const Schema& schema, const FeatureSpec& spec,
   ColumnLearner learner(schema, spec);
   BoundColumns bound;
   const absl::Status status = queries([&](const Columns& columns) {
-    RETURN_IF_ERROR(bound.Bind(schema, columns));
+    RETURN_IF_ERROR(bound.Bind(schema, columns, {.absent_is_missing = true}));
     return learner.Add(bound);
   });
   RETURN_IF_ERROR(status);

@@ -89,24 +89,26 @@ std::string FeatureTransform::FeatureName(uint32_t index) const {
   return blocks_->Name(index);
 }
 
-uint64_t FeatureTransform::CountSteps(const BoundColumns& columns) const {
-  return sortition::CountSteps(*schema_, *spec_, blocks_->dense_names.size(),
-                               columns);
+absl::StatusOr<uint64_t> FeatureTransform::CountSteps(
+    const BoundColumns& columns) const {
+  const uint64_t steps = sortition::CountSteps(
+      *schema_, *spec_, blocks_->dense_names.size(), columns);
+  if (steps <= kMostSteps) return steps;
+  return absl::InvalidArgumentError(
+      absl::StrCat("columns take ", steps,
+                   " steps to make features of (values, words, "
+                   "and pairs of them that are crossed), must take at most ",
+                   kMostSteps));
 }
 
 absl::Status FeatureTransform::Apply(const Columns& columns,
                                      FeatureScratch* scratch,
                                      FeatureMatrix* matrix) const {
   Buffers* const buffers = scratch->buffers_.get();
-  RETURN_IF_ERROR(buffers->columns.Bind(*schema_, columns));
+  RETURN_IF_ERROR(
+      buffers->columns.Bind(*schema_, columns, {.absent_is_missing = true}));
   const uint32_t num_rows = columns.num_candidates();
-  if (const uint64_t steps = CountSteps(buffers->columns); steps > kMostSteps) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("columns take ", steps,
-                     " steps to make features of (values, words, "
-                     "and pairs of them that are crossed), must take at most ",
-                     kMostSteps));
-  }
+  RETURN_IF_ERROR(CountSteps(buffers->columns).status());
   RETURN_IF_ERROR(SplitTexts(buffers));
   const FeatureInput input = {&buffers->columns, buffers->texts};
   ApplyDense(input, buffers);

@@ -51,13 +51,16 @@ class FeatureTransform {
       const model::v1::Features& features);
 
   // Computes the features of the candidates. InvalidArgument as
-  // BoundColumns::Bind(), and beyond kMostSteps. `matrix` is dense
+  // BoundColumns::Bind(), and beyond kMostSteps. A column that is absent and
+  // has no default counts as missing, so that requests can be judged that were
+  // made before it existed; a server refuses new ones before. `matrix` is dense
   // unless a transform is sparse (FeatureSpec.transform).
   absl::Status Apply(const sortition::v1::Columns& columns,
                      FeatureScratch* scratch, FeatureMatrix* matrix) const;
 
-  // Returns CountSteps() of columns that are bound to the schema.
-  uint64_t CountSteps(const BoundColumns& columns) const;
+  // Returns the number of steps that Apply() takes for columns that are bound
+  // to the schema. InvalidArgument beyond kMostSteps.
+  absl::StatusOr<uint64_t> CountSteps(const BoundColumns& columns) const;
 
   uint32_t num_features() const;
   // Features before this one are not sparse, and have statistics.

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/schema.h"
 #include "core/policies/distribution_factory.h"
 
 namespace sortition {
@@ -38,11 +39,10 @@ std::string WhyNoSuccessor(const model::v1::Model& before,
                         ", must be ", before.has_features() ? "set" : "unset");
   }
   if (model.has_features()) {
-    // How many features there are may change; what callers send may not.
-    const std::string& hash = before.features().schema_hash();
-    if (model.features().schema_hash() == hash) return "";
-    return absl::StrCat("features.schema_hash is ",
-                        model.features().schema_hash(), ", must be ", hash);
+    // Versions may read different columns, but callers send one type of each.
+    const std::string conflict = FindTypeConflict(
+        model.features().spec().schema(), before.features().spec().schema());
+    return conflict.empty() ? "" : absl::StrCat("features: ", conflict);
   }
   if (model.num_features() != before.num_features()) {
     return absl::StrCat("num_features is ", model.num_features(), ", must be ",

@@ -1,6 +1,6 @@
 #pragma once
-// What a version may not change: callers rely on the kind of action and on the
-// number of features of a model's name.
+// Checks what a version may not change, because callers rely on it: the kind of
+// action, the number of features, and the types of columns of a model's name.
 #include <optional>
 #include <string>
 

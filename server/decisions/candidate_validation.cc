@@ -8,8 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "core/features/schema/bound_columns.h"
-#include "core/features/schema/inferred_schema.h"
+#include "core/features/schema/column_checks.h"
 #include "io/segments/decision_view.h"
 
 namespace sortition {
@@ -108,9 +107,9 @@ absl::StatusOr<Candidates> ViewFeatures(
   return view;
 }
 
-absl::Status CheckColumns(const v1::Candidates& candidates,
-                          const config::v1::RequestLimits& limits,
-                          uint32_t num_features, const Schema* schema) {
+absl::Status ValidateColumns(const v1::Candidates& candidates,
+                             const config::v1::RequestLimits& limits,
+                             uint32_t num_features) {
   constexpr absl::string_view kField = "context.candidates.columns";
   const v1::Columns& columns = candidates.columns();
   if (num_features != 0) {
@@ -133,14 +132,7 @@ absl::Status CheckColumns(const v1::Candidates& candidates,
                      ".candidate is empty: must have at least one "
                      "column, with a value for each candidate"));
   }
-  BoundColumns bound;
-  absl::Status status;
-  if (schema != nullptr) {
-    status = bound.Bind(*schema, columns);
-  } else {
-    const absl::StatusOr<Schema> inferred = InferSchema(columns);
-    status = inferred.ok() ? bound.Bind(*inferred, columns) : inferred.status();
-  }
+  const absl::Status status = CheckColumns(columns);
   return status.ok() ? status : InField(kField, status);
 }
 
@@ -170,7 +162,7 @@ absl::Status ValidateCandidates(const v1::Candidates& candidates,
                                 uint32_t num_features, const Schema* schema,
                                 PolicyQuery* query) {
   if (candidates.has_columns()) {
-    RETURN_IF_ERROR(CheckColumns(candidates, limits, num_features, schema));
+    RETURN_IF_ERROR(ValidateColumns(candidates, limits, num_features));
     query->columns = &candidates.columns();
     return absl::OkStatus();
   }

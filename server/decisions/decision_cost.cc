@@ -53,7 +53,8 @@ double DrawSeconds(const model::v1::Policy& policy, uint32_t num_eligible,
   }
 }
 
-double FeatureSeconds(const ServedModel& model, const PolicyQuery& query) {
+absl::StatusOr<double> FeatureSeconds(const ServedModel& model,
+                                      const PolicyQuery& query) {
   const double per_candidate =
       kPerTree * model.num_trees + kPerUnit * model.num_units +
       kPerConnection * static_cast<double>(model.num_connections);
@@ -63,35 +64,47 @@ double FeatureSeconds(const ServedModel& model, const PolicyQuery& query) {
       kPerColumnByte * static_cast<double>(query.columns->ByteSizeLong());
   if (model.transform == nullptr) return seconds;
   BoundColumns bound;
-  // The request was checked; a version beside the one that was asked may
-  // differ.
-  if (bound.Bind(model.transform->schema(), *query.columns).ok()) {
-    seconds +=
-        kPerStep * static_cast<double>(model.transform->CountSteps(bound));
+  absl::Status status = bound.Bind(model.transform->schema(), *query.columns,
+                                   {.check_values = false});
+  if (status.ok()) {
+    const auto steps = model.transform->CountSteps(bound);
+    if (steps.ok()) return seconds + kPerStep * static_cast<double>(*steps);
+    status = steps.status();
   }
-  return seconds;
+  return absl::Status(
+      status.code(),
+      absl::StrCat("context.candidates.columns: ", status.message(),
+                   " (version ", model.version, " of the model)"));
 }
 
-double DecisionSeconds(const v1::DecisionContext& context,
-                       const ServingSet& set, const ServedModel& model,
-                       const PolicyQuery& query) {
+absl::StatusOr<double> DecisionSeconds(const v1::DecisionContext& context,
+                                       const ServingSet& set,
+                                       const VersionChoice& choice,
+                                       const PolicyQuery& query) {
   // As a bound, all candidates count as eligible.
   const uint32_t n = query.num_candidates();
-  double seconds = DrawSeconds(model.policy, n, query.top_k);
+  const model::v1::LearningMode mode = set.serving.mode();
+  double seconds = DrawSeconds(choice.model->policy, n, query.top_k);
   if (context.return_probabilities()) seconds *= 2;
-  seconds += FeatureSeconds(model, query);
-  // Each arm is asked, too, how probable it finds what was drawn.
-  for (const ServingSet::Arm& arm : set.arms) {
-    seconds += DrawSeconds(arm.model->policy, n, query.top_k) +
-               FeatureSeconds(*arm.model, query);
+  if (mode == model::v1::SHADOW || mode == model::v1::OFF) return seconds;
+  ASSIGN_OR_RETURN(const double of_features,
+                   FeatureSeconds(*choice.model, query));
+  seconds += of_features;
+  if (choice.arm != nullptr && mode != model::v1::APPRENTICE) {
+    // Each arm is asked, too, how probable it finds what was drawn.
+    for (const ServingSet::Arm& arm : set.arms) {
+      if (&arm == choice.arm) continue;
+      ASSIGN_OR_RETURN(const double of_arm, FeatureSeconds(*arm.model, query));
+      seconds += DrawSeconds(arm.model->policy, n, query.top_k) + of_arm;
+    }
   }
-  if (set.interleaved.has_value()) {
+  if (choice.interleaved != nullptr) {
     // Two trees over the candidates, which each rank walks and updates.
     constexpr double kPerNode = 60e-9;
-    const ServedModel& other = *set.interleaved->other;
     const uint32_t ranks = query.top_k == 0 ? n : std::min(query.top_k, n);
-    seconds += 2 * kPerNode * (n + 1.0 * ranks * std::bit_width(n)) +
-               FeatureSeconds(other, query);
+    ASSIGN_OR_RETURN(const double of_other,
+                     FeatureSeconds(*choice.interleaved->other, query));
+    seconds += 2 * kPerNode * (n + 1.0 * ranks * std::bit_width(n)) + of_other;
   }
   return seconds;
 }

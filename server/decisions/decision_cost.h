@@ -4,8 +4,10 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "core/policies/linear_policy.h"
 #include "server/decisions/decision_scratch.h"
+#include "server/decisions/version_choice.h"
 #include "server/models/serving_set.h"
 #include "sortition/model/v1/model.pb.h"
 #include "sortition/v1/ranking.pb.h"
@@ -22,17 +24,23 @@ inline constexpr double kLongSeconds = 0.001;
 double DrawSeconds(const model::v1::Policy& policy, uint32_t num_eligible,
                    uint32_t size);
 
-// The same of the features that `model` makes of a query: its transforms, trees
-// and hidden units.
-double FeatureSeconds(const ServedModel& model, const PolicyQuery& query);
+// Returns about how long `model` takes to make the features of a query: its
+// transforms, trees and hidden units. Columns of the query must have passed
+// CheckColumns(). InvalidArgument if `model` reads a column that the query
+// lacks or has in another type, or if its transforms take too many steps.
+absl::StatusOr<double> FeatureSeconds(const ServedModel& model,
+                                      const PolicyQuery& query);
 
-// The same of a whole decision by `model`, one of the set.
-double DecisionSeconds(const v1::DecisionContext& context,
-                       const ServingSet& set, const ServedModel& model,
-                       const PolicyQuery& query);
+// Returns about how long a whole decision takes. InvalidArgument as
+// FeatureSeconds() of each version that has a part in the decision or in its
+// propensity.
+absl::StatusOr<double> DecisionSeconds(const v1::DecisionContext& context,
+                                       const ServingSet& set,
+                                       const VersionChoice& choice,
+                                       const PolicyQuery& query);
 
-// The same of an aggregation without its bootstrap, and of that: `work` is as
-// limits.max_aggregate_work counts it.
+// Returns about how long an aggregation without its bootstrap, and of that:
+// `work` is as limits.max_aggregate_work counts it.
 double AggregateSeconds(uint32_t num_eligible, uint32_t num_sources,
                         uint64_t work);
 

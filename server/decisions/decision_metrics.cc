@@ -25,7 +25,8 @@ std::vector<double> GapBuckets() {
 }  // namespace
 
 DecisionMetrics::DecisionMetrics(Metrics* metrics)
-    : candidates_(metrics->Histogram("sortition_candidates",
+    : metrics_(metrics),
+      candidates_(metrics->Histogram("sortition_candidates",
                                      "Candidates per decision",
                                      CandidateBuckets())),
       propensities_(metrics->Histogram(
@@ -85,6 +86,34 @@ void DecisionMetrics::Count(const PolicyQuery& query,
       game_rounds_->Observe(draw.game->rounds);
       game_gap_->Observe(draw.game->gap);
       break;
+  }
+}
+
+MetricCounter* DecisionMetrics::UnreadCounter(const std::string& model,
+                                              const std::string& column) {
+  const std::lock_guard lock(unread_mutex_);
+  const bool is_known = unread_.contains({model, column});
+  const std::string name =
+      is_known || unread_.size() < kMaxUnreadColumns ? column : "";
+  MetricCounter*& counter = unread_[{model, name}];
+  if (counter == nullptr) {
+    counter = metrics_->Counter(
+        "sortition_unread_columns_total",
+        "Requests with a column that the version does not read; the column is "
+        "logged, and a later version may read it",
+        {{"model", model}, {"column", name}});
+  }
+  return counter;
+}
+
+void DecisionMetrics::CountUnread(const std::string& model,
+                                  const Schema& schema,
+                                  const v1::Columns& columns) {
+  for (const auto* of_scope : {&columns.candidate(), &columns.query()}) {
+    for (const v1::Column& column : *of_scope) {
+      if (schema.Find(column.name()).has_value()) continue;
+      UnreadCounter(model, column.name())->Increment();
+    }
   }
 }
 

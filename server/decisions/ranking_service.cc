@@ -79,7 +79,8 @@ absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
         absl::StrCat("context.model = ", found.status().message()));
   }
   checked.set = *std::move(found);
-  // What versions answer, and with how many features, is the same for all.
+  // All versions answer the same calls, and take either the same number of
+  // features or columns, of which each may read others.
   const ServedModel& shape = *checked.set->shape;
   if (!shape.PolicyFor(action_kind).has_value()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -194,10 +195,10 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
                                     CheckedRequest* checked,
                                     DecisionScratch* scratch,
                                     v1::DecisionResult* result) {
-  if (IsTooLong(DecisionSeconds(context, *checked->set, *checked->choice.model,
-                                checked->query),
-                scratch))
-    return TooLong();
+  ASSIGN_OR_RETURN(
+      const double seconds,
+      DecisionSeconds(context, *checked->set, checked->choice, checked->query));
+  if (IsTooLong(seconds, scratch)) return TooLong();
   const Clock::time_point start = Clock::now();
   const absl::Status status = DrawAndLog(context, checked, scratch, result);
   const VersionCounters* const counters = checked->choice.model->counters.get();
@@ -266,6 +267,9 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
   if (is_alone) {
     SampleEntropy(model, policy, query, decision.key, &scratch->others,
                   &scratch->probabilities);
+  }
+  if (model.schema() != nullptr && query.columns != nullptr) {
+    decision_metrics_.CountUnread(model.name, *model.schema(), *query.columns);
   }
   TellOnlookers(context, *checked, result->decision_id(), scratch);
   return absl::OkStatus();

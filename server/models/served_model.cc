@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/bound_columns.h"
 #include "core/features/schema/made_up_columns.h"
 #include "core/policies/distribution_factory.h"
 #include "io/segments/decision_view.h"
@@ -121,13 +122,7 @@ absl::Status CheckInput(const LinearPolicy& policy,
                      has_schema ? "features" : "columns",
                      "; publish it under another name"));
   }
-  if (has_schema && transform->schema().hash() != serving.schema()->hash()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "features.schema_hash is ", transform->schema().hash(), ", must be ",
-        serving.schema()->hash(),
-        ", as in the version that serves: callers send its columns; publish it "
-        "under another name"));
-  }
+  if (has_schema) return CheckColumnTypes(transform->schema(), serving);
   if (policy.num_features() == serving.num_features) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "num_features is ", policy.num_features(), ", must be ",
@@ -137,6 +132,23 @@ absl::Status CheckInput(const LinearPolicy& policy,
 }
 
 }  // namespace
+
+absl::Status ServedModel::CheckReads(const PolicyQuery& query) const {
+  if (transform == nullptr || query.columns == nullptr) return absl::OkStatus();
+  BoundColumns bound;
+  return bound.Bind(transform->schema(), *query.columns,
+                    {.check_values = false});
+}
+
+absl::Status CheckColumnTypes(const Schema& schema, const ServedModel& other) {
+  const std::string conflict =
+      FindTypeConflict(schema.declared(), other.schema()->declared());
+  if (conflict.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "features: ", conflict, ", as in version ", other.version,
+      ": callers send one type of each column; give the column or the model "
+      "another name"));
+}
 
 std::shared_ptr<const ServedModel> MakeUniformModel(
     const std::string& name, int64_t time_us,

@@ -46,6 +46,9 @@ struct ServedModel {
   const Schema* schema() const {
     return transform == nullptr ? nullptr : &transform->schema();
   }
+  // InvalidArgument if the version reads a column that the query, which passed
+  // CheckColumns(), lacks or has in another type.
+  absl::Status CheckReads(const PolicyQuery& query) const;
   const std::optional<LinearPolicy>& PolicyFor(ActionKind kind) const {
     switch (kind) {
       case ActionKind::kSelect:
@@ -59,6 +62,10 @@ struct ServedModel {
   }
 };
 
+// InvalidArgument if `schema` declares a column of another type than `other`,
+// which has a schema, does: callers send one of them.
+absl::Status CheckColumnTypes(const Schema& schema, const ServedModel& other);
+
 // Makes the model that serves `name` until the first version is loaded: every
 // candidate, every order or every subset is equally likely; it never abstains.
 std::shared_ptr<const ServedModel> MakeUniformModel(
@@ -66,9 +73,9 @@ std::shared_ptr<const ServedModel> MakeUniformModel(
     std::shared_ptr<const VersionCounters> counters = nullptr);
 
 // Makes a version ready to serve: its policy has passed the self-test and has
-// answered the warm-up queries. It must be for the calls and the columns or the
-// number of features of `serving`, which serves now. On error, stores in
-// `failure` what failed.
+// answered the warm-up queries. It must be for the calls and the number of
+// features of `serving`, which serves now, or for columns of the same types. On
+// error, stores in `failure` what failed.
 absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     const StoredModel& stored, const ServedModel& serving, int64_t time_us,
     LoadFailure* failure,

@@ -105,6 +105,16 @@ absl::Status AddShadows(ServingSet* set) {
   return AddShadow("mode = SHADOW: version", set->primary, 1, set);
 }
 
+// InvalidArgument if no request suits both `model` and a version of the set.
+absl::Status CheckSuitsAll(const ServedModel& model, const ServingSet& set) {
+  if (model.schema() == nullptr) return absl::OkStatus();
+  for (const auto& [version, other] : set.loaded) {
+    if (other->schema() == nullptr) continue;  // The uniform policy.
+    RETURN_IF_ERROR(CheckColumnTypes(*model.schema(), *other));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 const ServingSet::Arm& ServingSet::ArmOf(absl::string_view unit_id,
@@ -192,6 +202,9 @@ absl::StatusOr<std::shared_ptr<const ServingSet>> MakeServingSet(
     if (set->loaded.contains(use.version)) continue;
     const auto model = load(use.version, *set->shape);
     if (!model.ok()) return CannotServe(use, model.status());
+    if (const absl::Status suits = CheckSuitsAll(**model, *set); !suits.ok()) {
+      return CannotServe(use, suits);
+    }
     add(*model);
   }
   set->primary = serving.pinned_version() == 0

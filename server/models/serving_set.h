@@ -18,7 +18,8 @@
 namespace sortition {
 
 // Immutable once made; shared by the requests that use it. Its versions answer
-// the same calls and have the same number of features.
+// the same calls. They have the same number of features, or read columns, of
+// which no two versions declare one with different types.
 struct ServingSet {
   using Model = std::shared_ptr<const ServedModel>;
 

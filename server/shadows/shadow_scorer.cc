@@ -129,7 +129,7 @@ void ShadowScorer::ScoreJob(ShadowJob* job) {
   for (const ServingSet::Shadow* shadow : job->shadows) {
     const ServedModel& model = *shadow->model;
     const LinearPolicy* const policy = JudgeOf(model, job->action_kind, query);
-    if (policy == nullptr) {
+    if (policy == nullptr || !model.CheckReads(query).ok()) {
       metrics_.CountDropped(1);
       continue;
     }

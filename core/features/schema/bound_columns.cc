@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/features/schema/column_checks.h"
@@ -14,10 +15,35 @@ using model::v1::ColumnSchema;
 using sortition::v1::Column;
 using sortition::v1::Columns;
 
+// Returns the names of columns that the schema does not have, one of which may
+// be a misspelling, as "; it does not read 'Price', 'colour'".
+std::string UnreadText(const Schema& schema, const Columns& columns) {
+  constexpr size_t kMaxNames = 5;
+  std::vector<std::string> names;
+  for (const auto* of_scope : {&columns.candidate(), &columns.query()}) {
+    for (const Column& column : *of_scope) {
+      if (names.size() == kMaxNames) break;
+      if (schema.Find(column.name()).has_value()) continue;
+      names.push_back(absl::StrCat("'", column.name(), "'"));
+    }
+  }
+  if (names.empty()) return "";
+  return absl::StrCat("; it does not read ", absl::StrJoin(names, ", "));
+}
+
+absl::Status Absent(const Schema& schema, const ColumnSchema& column,
+                    const Columns& columns) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "column '", column.name(), "' is absent, must be a ",
+      TypeName(column.type()), " of the ",
+      column.scope() == ColumnSchema::QUERY ? "query" : "candidates",
+      UnreadText(schema, columns)));
+}
+
 }  // namespace
 
 bool BoundColumn::Missing(uint32_t row) const {
-  if (column_ == nullptr) return schema_->has_missing();
+  if (column_ == nullptr) return !schema_->has_number() && !schema_->has_text();
   const size_t place = Place(row);
   if (!missing_.empty() && missing_[place] != 0) return true;
   return schema_->type() == ColumnSchema::NUMBER &&
@@ -53,13 +79,10 @@ std::span<const float> BoundColumn::Vector(uint32_t row) const {
           schema_->size()};
 }
 
-absl::Status BoundColumns::Bind(const Schema& schema, const Columns& columns) {
+absl::Status BoundColumns::Bind(const Schema& schema, const Columns& columns,
+                                const BindOptions& options) {
+  RETURN_IF_ERROR(CheckNumCandidates(columns));
   num_candidates_ = columns.num_candidates();
-  if (num_candidates_ == 0 || num_candidates_ > kMostRows) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("columns.num_candidates is ", num_candidates_,
-                     ", must be in [1, ", kMostRows, "]"));
-  }
   columns_.resize(schema.size());
   for (size_t i = 0; i < schema.size(); ++i) {
     columns_[i].schema_ = &schema.column(i);
@@ -67,49 +90,42 @@ absl::Status BoundColumns::Bind(const Schema& schema, const Columns& columns) {
     columns_[i].one_value_ = schema.column(i).scope() == ColumnSchema::QUERY;
     columns_[i].missing_.clear();
   }
-  RETURN_IF_ERROR(
-      BindScope(schema, ColumnSchema::CANDIDATE, columns.candidate()));
-  RETURN_IF_ERROR(BindScope(schema, ColumnSchema::QUERY, columns.query()));
+  RETURN_IF_ERROR(BindScope(schema, ColumnSchema::CANDIDATE,
+                            columns.candidate(), options.check_values));
+  RETURN_IF_ERROR(BindScope(schema, ColumnSchema::QUERY, columns.query(),
+                            options.check_values));
+  if (options.absent_is_missing) return absl::OkStatus();
   for (const BoundColumn& column : columns_) {
-    if (column.column_ != nullptr ||
-        column.schema_->if_absent_case() != ColumnSchema::IF_ABSENT_NOT_SET) {
-      continue;
+    if (column.column_ == nullptr &&
+        column.schema_->if_absent_case() == ColumnSchema::IF_ABSENT_NOT_SET) {
+      return Absent(schema, *column.schema_, columns);
     }
-    return absl::InvalidArgumentError(absl::StrCat(
-        "column '", column.schema_->name(), "' is absent, must be a ",
-        TypeName(column.schema_->type()), " of the ",
-        column.one_value_ ? "query" : "candidates"));
   }
   return absl::OkStatus();
 }
 
 absl::Status BoundColumns::BindScope(
     const Schema& schema, ColumnSchema::Scope scope,
-    const google::protobuf::RepeatedPtrField<Column>& columns) {
-  const absl::string_view place =
-      scope == ColumnSchema::QUERY ? "query" : "candidate";
-  for (int i = 0; i < columns.size(); ++i) {
-    const Column& column = columns[i];
+    const google::protobuf::RepeatedPtrField<Column>& columns,
+    bool check_values) {
+  for (const Column& column : columns) {
     const std::optional<size_t> index = schema.Find(column.name());
-    if (!index.has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("columns.", place, "[", i, "] is '",
-                       column.name().substr(0, Schema::kMostNameBytes),
-                       "', must be one of the schema's columns"));
-    }
+    if (!index.has_value()) continue;
     BoundColumn& bound = columns_[*index];
     if (bound.schema_->scope() != scope) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "column '", column.name(), "' stands among those of the ", place,
-          ", must stand among those of the ",
-          bound.one_value_ ? "query" : "candidate"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("column '", column.name(), "' is a column of the ",
+                       bound.one_value_ ? "candidates" : "query",
+                       ", must be a column of the ",
+                       bound.one_value_ ? "query" : "candidates"));
     }
     if (bound.column_ != nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
           "column '", column.name(), "' is there twice, must be once"));
     }
     const uint32_t num_rows = bound.one_value_ ? 1 : num_candidates_;
-    RETURN_IF_ERROR(CheckColumnValues(*bound.schema_, column, num_rows));
+    RETURN_IF_ERROR(CheckType(*bound.schema_, column));
+    if (check_values) RETURN_IF_ERROR(CheckColumnValues(column, num_rows));
     bound.column_ = &column;
     if (!column.missing().empty()) bound.missing_.resize(num_rows);
     for (const uint32_t row : column.missing()) bound.missing_[row] = 1;

@@ -43,16 +43,26 @@ class BoundColumn {
   std::vector<uint8_t> missing_;  // By row; empty: none is listed.
 };
 
-// Reused for many requests. Not thread-safe.
+struct BindOptions {
+  // True: a column that is absent and has no default counts as missing. For
+  // logs of requests that were made before a version read the column.
+  bool absent_is_missing = false;
+  // False: CheckColumns() has accepted the columns, so that their values need
+  // no second check.
+  bool check_values = true;
+};
+
+// The columns of a request that a schema has. The request may have others,
+// which are not looked at. Reused for many requests. Not thread-safe.
 class BoundColumns {
  public:
   // Checks `columns` and makes this a view of them and of `schema`, which must
   // outlive it. InvalidArgument, naming column, value and rule, where a column
-  // is unknown, there twice, in the wrong scope, of another type or count than
-  // declared, or absent without a default, or where a value is beyond its
+  // of the schema is there twice, in the wrong scope, of another type or count
+  // than declared, or absent without a default, or where a value is beyond its
   // limits, not finite, not UTF-8, an empty category or twice in its set.
-  absl::Status Bind(const Schema& schema,
-                    const sortition::v1::Columns& columns);
+  absl::Status Bind(const Schema& schema, const sortition::v1::Columns& columns,
+                    const BindOptions& options = {});
 
   uint32_t num_candidates() const { return num_candidates_; }
   // In the order of the schema.
@@ -62,7 +72,8 @@ class BoundColumns {
  private:
   absl::Status BindScope(
       const Schema& schema, model::v1::ColumnSchema::Scope scope,
-      const google::protobuf::RepeatedPtrField<sortition::v1::Column>& columns);
+      const google::protobuf::RepeatedPtrField<sortition::v1::Column>& columns,
+      bool check_values);
 
   uint32_t num_candidates_ = 0;
   std::vector<BoundColumn> columns_;

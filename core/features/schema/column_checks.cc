@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
@@ -22,6 +23,12 @@ using sortition::v1::Column;
 absl::Status Error(const Column& column, absl::string_view what) {
   return absl::InvalidArgumentError(
       absl::StrCat("column '", column.name(), "': ", what));
+}
+
+absl::Status NoValues(const Column& column) {
+  return Error(column,
+               "has no values, must have numbers, categories, category_sets, "
+               "texts or vectors");
 }
 
 absl::Status CheckCount(const Column& column, int count, uint32_t num_rows) {
@@ -166,22 +173,22 @@ absl::Status CheckTexts(const Column& column, uint32_t num_rows) {
   return absl::OkStatus();
 }
 
-absl::Status CheckVectors(const ColumnSchema& schema, const Column& column,
-                          uint32_t num_rows) {
+absl::Status CheckVectors(const Column& column, uint32_t num_rows) {
   const auto& vectors = column.vectors();
-  if (vectors.size() != schema.size()) {
-    return Error(column, absl::StrCat("size is ", vectors.size(), ", must be ",
-                                      schema.size(), ", as in the schema"));
+  if (vectors.size() == 0 || vectors.size() > Schema::kMaxVectorSize) {
+    return Error(column,
+                 absl::StrCat("size is ", vectors.size(), ", must be in [1, ",
+                              Schema::kMaxVectorSize, "]"));
   }
-  const uint64_t count = uint64_t{num_rows} * schema.size();
+  const uint64_t count = uint64_t{num_rows} * vectors.size();
   if (static_cast<uint64_t>(vectors.values_size()) != count) {
     return Error(column, absl::StrCat("has ", vectors.values_size(),
                                       " values, must have ", count, ", ",
-                                      schema.size(), " per row"));
+                                      vectors.size(), " per row"));
   }
   for (int i = 0; i < vectors.values_size(); ++i) {
     if (!std::isfinite(vectors.values(i))) {
-      const auto size = static_cast<int>(schema.size());
+      const auto size = static_cast<int>(vectors.size());
       return Error(column,
                    absl::StrCat("values[", i, "] (row ", i / size, ") is ",
                                 vectors.values(i), ", must be finite"));
@@ -210,19 +217,27 @@ ColumnSchema::Type TypeOf(const Column& column) {
   return ColumnSchema::TYPE_UNSPECIFIED;
 }
 
-absl::Status CheckColumnValues(const ColumnSchema& schema, const Column& column,
-                               uint32_t num_rows) {
+absl::Status CheckType(const ColumnSchema& schema, const Column& column) {
   const ColumnSchema::Type type = TypeOf(column);
   if (type == ColumnSchema::TYPE_UNSPECIFIED) {
-    return Error(column, absl::StrCat("has no values, must have those of a ",
-                                      TypeName(schema.type())));
+    return NoValues(column);
   }
   if (type != schema.type()) {
     return Error(column, absl::StrCat("is a ", TypeName(type), ", must be a ",
                                       TypeName(schema.type())));
   }
+  if (type == ColumnSchema::VECTOR &&
+      column.vectors().size() != schema.size()) {
+    return Error(column,
+                 absl::StrCat("size is ", column.vectors().size(), ", must be ",
+                              schema.size(), ", as in the schema"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckColumnValues(const Column& column, uint32_t num_rows) {
   RETURN_IF_ERROR(CheckMissing(column, num_rows));
-  switch (type) {
+  switch (TypeOf(column)) {
     case ColumnSchema::NUMBER:
       return CheckNumbers(column, num_rows);
     case ColumnSchema::CATEGORY:
@@ -231,9 +246,49 @@ absl::Status CheckColumnValues(const ColumnSchema& schema, const Column& column,
       return CheckSets(column, num_rows);
     case ColumnSchema::TEXT:
       return CheckTexts(column, num_rows);
+    case ColumnSchema::VECTOR:
+      return CheckVectors(column, num_rows);
     default:
-      return CheckVectors(schema, column, num_rows);
+      return NoValues(column);
   }
+}
+
+absl::Status CheckNumCandidates(const sortition::v1::Columns& columns) {
+  const uint32_t n = columns.num_candidates();
+  if (n >= 1 && n <= kMostRows) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "columns.num_candidates is ", n, ", must be in [1, ", kMostRows, "]"));
+}
+
+absl::Status CheckColumns(const sortition::v1::Columns& columns) {
+  RETURN_IF_ERROR(CheckNumCandidates(columns));
+  const int size = columns.candidate_size() + columns.query_size();
+  if (size == 0 || size > Schema::kMostColumns) {
+    return absl::InvalidArgumentError(absl::StrCat("columns has ", size,
+                                                   " columns, must have 1 to ",
+                                                   Schema::kMostColumns));
+  }
+  absl::flat_hash_set<absl::string_view> names;
+  const auto check = [&](absl::string_view scope, const auto& of_scope,
+                         uint32_t num_rows) -> absl::Status {
+    for (int i = 0; i < of_scope.size(); ++i) {
+      const Column& column = of_scope[i];
+      if (const absl::Status name = CheckColumnName(column.name());
+          !name.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("columns.", scope, "[", i, "].", name.message()));
+      }
+      if (!names.insert(column.name()).second) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "column '", column.name(), "' is there twice, must be once"));
+      }
+      RETURN_IF_ERROR(CheckColumnValues(column, num_rows));
+    }
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(
+      check("candidate", columns.candidate(), columns.num_candidates()));
+  return check("query", columns.query(), 1);
 }
 
 }  // namespace sortition

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -21,21 +22,6 @@ using model::v1::ColumnSchema;
 absl::Status ColumnError(const ColumnSchema& column, absl::string_view what) {
   return absl::InvalidArgumentError(
       absl::StrCat("schema: column '", column.name(), "': ", what));
-}
-
-absl::Status CheckName(int index, const std::string& name) {
-  if (name.empty() || name.size() > Schema::kMostNameBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("schema.column[", index, "].name has ", name.size(),
-                     " bytes, must have 1 to ", Schema::kMostNameBytes));
-  }
-  const size_t place = name.find_first_of(" \t\r\n\v\f,()~^*#=");
-  if (place != std::string::npos || FindNotUtf8(name) != std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "schema.column[", index, "].name is '", name,
-        "', must be UTF-8 without white space and , ( ) ~ ^ * # ="));
-  }
-  return absl::OkStatus();
 }
 
 absl::Status CheckSize(const ColumnSchema& column) {
@@ -81,6 +67,18 @@ absl::Status CheckDefault(const ColumnSchema& column) {
   return absl::OkStatus();
 }
 
+// Returns what a request's column must have in common with the declaration, as
+// "VECTOR of 3 numbers of the candidates".
+std::string DeclaredText(const ColumnSchema& column) {
+  return absl::StrCat(TypeName(column.type()),
+                      column.type() == ColumnSchema::VECTOR
+                          ? absl::StrCat(" of ", column.size(), " numbers")
+                          : "",
+                      column.scope() == ColumnSchema::QUERY
+                          ? " of the query"
+                          : " of the candidates");
+}
+
 std::string HashOf(const model::v1::Schema& schema) {
   std::vector<std::string> lines;
   for (const ColumnSchema& column : schema.column()) {
@@ -110,7 +108,10 @@ absl::StatusOr<Schema> Schema::Create(const model::v1::Schema& declared) {
   Schema schema;
   for (int i = 0; i < declared.column_size(); ++i) {
     const ColumnSchema& column = declared.column(i);
-    RETURN_IF_ERROR(CheckName(i, column.name()));
+    if (const absl::Status name = CheckColumnName(column.name()); !name.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("schema.column[", i, "].", name.message()));
+    }
     RETURN_IF_ERROR(CheckSize(column));
     RETURN_IF_ERROR(CheckDefault(column));
     if (!ColumnSchema::Scope_IsValid(column.scope())) {
@@ -130,6 +131,39 @@ std::optional<size_t> Schema::Find(absl::string_view name) const {
   const auto found = indexes_.find(name);
   if (found == indexes_.end()) return std::nullopt;
   return found->second;
+}
+
+std::string FindTypeConflict(const model::v1::Schema& schema,
+                             const model::v1::Schema& other) {
+  absl::flat_hash_map<std::string, const ColumnSchema*> others;
+  for (const ColumnSchema& column : other.column()) {
+    others.emplace(column.name(), &column);
+  }
+  for (const ColumnSchema& column : schema.column()) {
+    const auto found = others.find(column.name());
+    if (found == others.end()) continue;
+    const std::string text = DeclaredText(column);
+    const std::string other_text = DeclaredText(*found->second);
+    if (text == other_text) continue;
+    return absl::StrCat("column '", column.name(), "' is a ", text,
+                        ", must be a ", other_text);
+  }
+  return "";
+}
+
+absl::Status CheckColumnName(const std::string& name) {
+  if (name.empty() || name.size() > Schema::kMostNameBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("name has ", name.size(),
+                                                   " bytes, must have 1 to ",
+                                                   Schema::kMostNameBytes));
+  }
+  const size_t place = name.find_first_of(" \t\r\n\v\f,()~^*#=");
+  if (place != std::string::npos || FindNotUtf8(name) != std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "name is '", absl::Utf8SafeCHexEscape(name),
+        "', must be UTF-8 without white space and , ( ) ~ ^ * # ="));
+  }
+  return absl::OkStatus();
 }
 
 const std::string& TypeName(ColumnSchema::Type type) {

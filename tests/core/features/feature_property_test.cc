@@ -258,7 +258,8 @@ TEST(FeaturePropertyTest, SameBitsFromTheSameDeclarationInAnotherOrder) {
   }
 }
 
-TEST(FeaturePropertyTest, ARenamedColumnIsRefused) {
+// A log may be older than a column.
+TEST(FeaturePropertyTest, ARenamedColumnIsAbsentAndCountsAsMissing) {
   const FeatureTransform transform = LearnedTransform();
   RandomRequests requests(3);
   FeatureScratch scratch;
@@ -268,9 +269,21 @@ TEST(FeaturePropertyTest, ARenamedColumnIsRefused) {
     Column* const column = requests.Any(&columns);
     const std::string name = column->name();
     column->set_name(absl::StrCat(name, "_"));
-    EXPECT_THAT(
-        transform.Apply(columns, &scratch, &matrix),
-        IsInvalidArgument(absl::StrCat("is '", name, "_', must be one of")));
+    ASSERT_OK(transform.Apply(columns, &scratch, &matrix));
+    const size_t index = *transform.schema().Find(name);
+    const auto& declared = transform.schema().column(index);
+    if (!declared.has_number() && !declared.has_text()) {
+      column->set_name(name);
+      column->clear_missing();
+      const bool is_query = declared.scope() == model::v1::ColumnSchema::QUERY;
+      for (uint32_t i = 0; i < (is_query ? 1 : columns.num_candidates()); ++i) {
+        column->add_missing(i);
+      }
+      FeatureMatrix missing;
+      ASSERT_OK(transform.Apply(columns, &scratch, &missing));
+      EXPECT_EQ(matrix.values, missing.values) << name;
+      EXPECT_EQ(matrix.columns, missing.columns) << name;
+    }
     column->set_name(name == "price" ? "age" : "price");  // A permuted one.
     EXPECT_FALSE(transform.Apply(columns, &scratch, &matrix).ok());
   }

@@ -458,9 +458,9 @@ TEST(FeatureLearningTest, RefusesNoQueriesAndPassesErrorsOn) {
   EXPECT_THAT(Learn(ParseSpec(kSpec), {}),
               IsInvalidArgument("there are 0 queries"));
   Columns bad = Query(1);
-  bad.mutable_candidate()->RemoveLast();
+  bad.mutable_candidate()->rbegin()->mutable_numbers()->add_values(1);
   EXPECT_THAT(Learn(ParseSpec(kSpec), {Query(0), bad}),
-              IsInvalidArgument("column 'color' is absent"));
+              IsInvalidArgument("column 'color': is a NUMBER, must be a"));
   const auto fails = [](QueryVisitor) {
     return absl::DataLossError("the disk is gone");
   };

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
+#include "io/models/successor.h"
 #include "tests/server/decisions/ranking_service_fixture.h"
 #include "tests/testing/column_model.h"
 #include "trainer/frames/model_frame.h"
@@ -110,11 +111,16 @@ TEST_F(ColumnRequestsTest, OrderOfColumnsDoesNotCount) {
 
 TEST_F(ColumnRequestsTest, NamesWhatIsWrong) {
   v1::Columns columns = Good();
+  const std::string name = columns.candidate(0).name();
   columns.mutable_candidate(0)->set_name("colour");
-  EXPECT_THAT(Try(columns),
-              StatusIs(StatusCode::kInvalidArgument,
-                       HasSubstr("context.candidates.columns: "
-                                 "columns.candidate[0] is 'colour'")));
+  EXPECT_THAT(
+      Try(columns),
+      StatusIs(StatusCode::kInvalidArgument,
+               AllOf(HasSubstr(absl::StrCat("context.candidates.columns: "
+                                            "column '",
+                                            name, "' is absent")),
+                     HasSubstr("it does not read 'colour' (version 1 of the "
+                               "model)"))));
   columns = Good();
   v1::Column* const first = columns.mutable_candidate(0);
   first->mutable_texts()->clear_values();
@@ -179,24 +185,78 @@ TEST_F(ColumnRequestsTest, UniformModelTakesAnyColumns) {
   EXPECT_FALSE(difference.has_value());
 }
 
-TEST_F(ColumnRequestsTest, VersionsTakeTheSameColumns) {
-  model::v1::Model other = MakeColumnModel("columns", 2);
-  EXPECT_OK(ModelStore(options_.model_store()).Publish(other, nullptr, {}));
+// Adds a column that the model reads.
+void AddColumn(const std::string& name, model::v1::ColumnSchema::Type type,
+               model::v1::Model* model) {
   auto* column =
-      other.mutable_features()->mutable_spec()->mutable_schema()->add_column();
-  column->set_name("more");
-  column->set_type(model::v1::ColumnSchema::NUMBER);
-  other.mutable_features()->set_schema_hash(
-      Schema::Create(other.features().spec().schema())->hash());
-  *other.mutable_features()->mutable_learned()->add_column() =
-      other.features().learned().column(0);
-  EXPECT_THAT(ModelStore(options_.model_store()).Publish(other, nullptr, {}),
-              StatusIs(StatusCode::kFailedPrecondition,
-                       HasSubstr("features.schema_hash is")));
-  EXPECT_THAT(ModelStore(options_.model_store())
-                  .Publish(MakeSelectModel("columns", {1, 2}), nullptr, {}),
+      model->mutable_features()->mutable_spec()->mutable_schema()->add_column();
+  column->set_name(name);
+  column->set_type(type);
+  model->mutable_features()->set_schema_hash(
+      Schema::Create(model->features().spec().schema())->hash());
+  *model->mutable_features()->mutable_learned()->add_column() =
+      model->features().learned().column(0);
+}
+
+TEST_F(ColumnRequestsTest, VersionsMayReadOtherColumns) {
+  const ModelStore store(options_.model_store());
+  model::v1::Model other = MakeColumnModel("columns", 2);
+  EXPECT_OK(store.Publish(other, nullptr, {}));
+  AddColumn("more", model::v1::ColumnSchema::NUMBER, &other);
+  EXPECT_OK(store.Publish(other, nullptr, {}));
+  other = MakeColumnModel("columns", 2);
+  EXPECT_OK(store.Publish(other, nullptr, {}));
+  // Only a type is fixed.
+  other.mutable_features()->mutable_spec()->mutable_schema()->clear_column();
+  AddColumn("price", model::v1::ColumnSchema::TEXT, &other);
+  other.mutable_features()->mutable_spec()->clear_transform();
+  EXPECT_THAT(store.Publish(MakeSelectModel("columns", {1, 2}), nullptr, {}),
               StatusIs(StatusCode::kFailedPrecondition,
                        HasSubstr("features is unset")));
+  EXPECT_EQ(WhyNoSuccessor(model_, other),
+            "features: column 'price' is a TEXT of the candidates, must be a "
+            "NUMBER of the candidates");
+}
+
+TEST_F(ColumnRequestsTest, LogsAndCountsWhatTheVersionDoesNotRead) {
+  v1::Columns columns = Good();
+  ASSERT_OK(Select(Request(columns, "before")));
+  const v1::SelectResponse before = select_;
+  v1::Column* const added = columns.add_candidate();
+  added->set_name("new");
+  for (uint32_t i = 0; i < columns.num_candidates(); ++i) {
+    added->mutable_texts()->add_values("x");
+  }
+  const auto count = [&](const std::string& name) {
+    return metrics_
+        .Counter("sortition_unread_columns_total", "",
+                 {{"model", "columns"}, {"column", name}})
+        ->value();
+  };
+  ASSERT_OK(Select(Request(columns, "before")));
+  EXPECT_EQ(select_.selected(), before.selected());
+  EXPECT_EQ(Bits(select_.result().log_propensity()),
+            Bits(before.result().log_propensity()));
+  EXPECT_EQ(count("new"), 1);
+  added->mutable_texts()->add_values("one too many");
+  EXPECT_THAT(Select(Request(columns, "bad")),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("column 'new': has 4 values, must have 3")));
+  added->mutable_texts()->mutable_values()->RemoveLast();
+  for (size_t i = 0; i < 2 * DecisionMetrics::kMaxUnreadColumns; ++i) {
+    added->set_name(absl::StrCat("new", i));
+    ASSERT_OK(Select(Request(columns, absl::StrCat("d", i))));
+  }
+  EXPECT_EQ(count("new0"), 1);
+  EXPECT_EQ(count(""), DecisionMetrics::kMaxUnreadColumns + 1);
+  const auto records = Logged();
+  ASSERT_EQ(records.size(), 2 + 2 * DecisionMetrics::kMaxUnreadColumns);
+  EXPECT_TRUE(
+      MessageDifferencer::Equals(records.back().decision().columns(), columns));
+  DecisionVerifier verifier{ModelStore(options_.model_store())};
+  ASSERT_OK_AND_ASSIGN(const auto difference,
+                       verifier.Difference(records.back().decision()));
+  EXPECT_FALSE(difference.has_value()) << *difference;
 }
 
 }  // namespace

@@ -63,15 +63,15 @@ TEST(DecisionCostTest, FeaturesTakeTimeBySizeOfModelAndQuery) {
   v1::Columns columns;
   columns.set_num_candidates(100);
   query.columns = &columns;
-  EXPECT_LT(FeatureSeconds(model, query), 1e-6);
+  EXPECT_LT(*FeatureSeconds(model, query), 1e-6);
   model.num_trees = 100;
-  EXPECT_LE(FeatureSeconds(model, query), kLongSeconds);
+  EXPECT_LE(*FeatureSeconds(model, query), kLongSeconds);
   model.num_trees = 1000;
-  EXPECT_GT(FeatureSeconds(model, query), kLongSeconds);
+  EXPECT_GT(*FeatureSeconds(model, query), kLongSeconds);
   model.num_trees = 0;
   model.num_units = 64;
   model.num_connections = 64 * 1000;
-  EXPECT_GT(FeatureSeconds(model, query), kLongSeconds);
+  EXPECT_GT(*FeatureSeconds(model, query), kLongSeconds);
 }
 
 // A few bytes of a query that are crossed with each candidate cost much.
@@ -85,13 +85,13 @@ TEST(DecisionCostTest, KnowsWhatCrossesTake) {
   v1::Columns columns = MakeUpColumns(transform.schema(), 5, &random);
   PolicyQuery query;
   query.columns = &columns;
-  EXPECT_LE(FeatureSeconds(served, query), kLongSeconds);
+  EXPECT_LE(*FeatureSeconds(served, query), kLongSeconds);
   for (v1::Column& column : *columns.mutable_query()) {
     if (column.name() != "question") continue;
     column.clear_missing();
     column.mutable_texts()->set_values(0, std::string(20'000, 'a'));
   }
-  EXPECT_GT(FeatureSeconds(served, query), kLongSeconds);
+  EXPECT_GT(*FeatureSeconds(served, query), kLongSeconds);
 }
 
 // Where it would take too long, nothing is decided or logged; where it may, the

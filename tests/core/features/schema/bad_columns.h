@@ -70,14 +70,14 @@ inline std::vector<BadColumns> AllBadColumns() {
        [](v1::Columns* c) { c->set_num_candidates(0); }},
       {"columns.num_candidates is 1000001, must be in [1, 1000000]",
        [](v1::Columns* c) { c->set_num_candidates(1000001); }},
-      {"columns.candidate[0] is 'cost', must be one of the schema's columns",
-       at("price", [](C c) { c->set_name("cost"); })},
-      {"columns.candidate[0] is 'Price', must be one of",
+      {"column 'price' is absent, must be a NUMBER of the candidates",
        at("price", [](C c) { c->set_name("Price"); })},
-      {"columns.candidate[0] is '', must be one of",
+      {"columns.candidate[0].name has 0 bytes, must have 1 to 64",
        at("price", [](C c) { c->clear_name(); })},
-      {"columns.query[0] is 'questions', must be one of",
-       [](v1::Columns* c) { c->mutable_query(0)->set_name("questions"); }},
+      {"columns.candidate[0].name has 65 bytes, must have 1 to 64",
+       at("price", [](C c) { c->set_name(std::string(65, 'x')); })},
+      {"columns.query[0].name is 'a question', must be UTF-8 without white",
+       [](v1::Columns* c) { c->mutable_query(0)->set_name("a question"); }},
       {"column 'price' is absent, must be a NUMBER of the candidates",
        [](v1::Columns* c) { c->mutable_candidate()->DeleteSubrange(0, 1); }},
       {"column 'question' is absent, must be a TEXT of the query",
@@ -86,22 +86,48 @@ inline std::vector<BadColumns> AllBadColumns() {
        [](v1::Columns* c) { *c->add_candidate() = c->candidate(0); }},
       {"column 'question' is there twice",
        [](v1::Columns* c) { *c->add_query() = c->query(0); }},
-      {"column 'question' stands among those of the candidate, must stand",
-       [](v1::Columns* c) { *c->add_candidate() = c->query(0); }},
-      {"column 'price' stands among those of the query, must stand",
-       [](v1::Columns* c) { *c->add_query() = c->candidate(0); }},
-      {"column 'price': has no values, must have those of a NUMBER",
+      {"column 'question' is there twice",
+       [](v1::Columns* c) {
+         *c->add_candidate() = c->query(0);
+         c->mutable_candidate()->rbegin()->mutable_texts()->add_values("x");
+       }},
+      {"column 'question' is a column of the candidates, must be a column of "
+       "the query",
+       [](v1::Columns* c) {
+         *c->add_candidate() = c->query(0);
+         c->mutable_candidate()->rbegin()->mutable_texts()->add_values("x");
+         c->clear_query();
+       }},
+      {"column 'title' is a column of the query, must be a column of the "
+       "candidates",
+       [](v1::Columns* c) {
+         FindColumn(c, "title")->set_name("other");
+         c->mutable_query(0)->set_name("title");
+       }},
+      {"column 'price': has no values, must have numbers, categories, "
+       "category_sets, texts or vectors",
        with("price", "")},
+      {"column 'unread': has no values, must have numbers",
+       [](v1::Columns* c) { c->add_candidate()->set_name("unread"); }},
+      {"column 'unread': has 1 values, must have 2, one per row",
+       [](v1::Columns* c) {
+         *c->add_candidate() =
+             ParseText<v1::Column>("name: 'unread' numbers { values: 1 }");
+       }},
+      {"column 'unread': size is 0, must be in [1, 4096]",
+       [](v1::Columns* c) {
+         *c->add_query() = ParseText<v1::Column>("name: 'unread' vectors { }");
+       }},
       {"column 'price': is a TEXT, must be a NUMBER",
-       with("price", "texts { values: '1' }")},
+       with("price", "texts { values: ['1', '2'] }")},
       {"column 'color': is a NUMBER, must be a CATEGORY",
-       with("color", "missing: 1 numbers { values: 1 }")},
+       with("color", "missing: 1 numbers { values: [1, 2] }")},
       {"column 'title': is a CATEGORY, must be a TEXT",
-       with("title", "categories { values: 'a' }")},
+       with("title", "categories { values: ['a', 'b'] }")},
       {"column 'tags': is a CATEGORY, must be a CATEGORY_SET",
-       with("tags", "categories { values: 'a' }")},
+       with("tags", "categories { values: ['a', 'b'] }")},
       {"column 'place': is a NUMBER, must be a VECTOR",
-       with("place", "missing: 0 numbers { values: 1 }")},
+       with("place", "missing: 0 numbers { values: [1, 2] }")},
       {"column 'price': has 1 values, must have 2, one per row",
        with("price", "numbers { values: 1.5 }")},
       {"column 'price': has 3 values, must have 2",
@@ -163,7 +189,8 @@ inline std::vector<BadColumns> AllBadColumns() {
       {"column 'question': values[0] has the byte 0x80 at 0, must be UTF-8",
        at("question", [](C c) { c->mutable_texts()->set_values(0, "\x80"); })},
       {"column 'place': size is 3, must be 2, as in the schema",
-       at("place", [](C c) { c->mutable_vectors()->set_size(3); })},
+       with("place",
+            "missing: 0 vectors { size: 3 values: [0, 0, 3, 4, 5, 6] }")},
       {"column 'place': has 5 values, must have 4, 2 per row",
        at("place", [](C c) { c->mutable_vectors()->add_values(1); })},
       {"column 'place': values[3] (row 1) is nan, must be finite",

@@ -4,8 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "core/base/status_macros.h"
 #include "core/features/schema/bound_columns.h"
+#include "core/features/schema/column_checks.h"
+#include "core/features/schema/column_presence.h"
 #include "core/features/schema/utf8.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/features/schema/bad_columns.h"
 #include "tests/testing/parse_text.h"
@@ -16,6 +21,8 @@ namespace sortition {
 namespace {
 
 using sortition::v1::Columns;
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 TEST(SchemaTest, FindsColumnsByName) {
   ASSERT_OK_AND_ASSIGN(const Schema schema,
@@ -143,16 +150,111 @@ TEST(BoundColumnsTest, ForgetsTheRequestBefore) {
   EXPECT_EQ(bound.column(1).Text(1), "blue");
 }
 
+// What a server does: it checks all columns once, and binds those that each
+// version reads.
+absl::Status CheckAndBind(const Schema& schema, const Columns& columns) {
+  RETURN_IF_ERROR(CheckColumns(columns));
+  BoundColumns bound;
+  return bound.Bind(schema, columns, {.check_values = false});
+}
+
 TEST(BoundColumnsTest, RefusesEveryBadColumnByNameValueAndRule) {
   const Schema schema = GoodSchema();
   const std::vector<BadColumns> cases = AllBadColumns();
   EXPECT_GE(cases.size(), 35u);
+  EXPECT_OK(CheckAndBind(schema, GoodColumns()));
   for (const BadColumns& each : cases) {
     Columns columns = GoodColumns();
     each.damage(&columns);
+    EXPECT_THAT(CheckAndBind(schema, columns), IsInvalidArgument(each.error));
+    // Binding alone does not look at columns that the schema does not have.
     BoundColumns bound;
-    EXPECT_THAT(bound.Bind(schema, columns), IsInvalidArgument(each.error));
+    EXPECT_EQ(bound.Bind(schema, columns).ok(),
+              absl::StrContains(each.error, "'unread'"))
+        << each.error;
   }
+}
+
+TEST(BoundColumnsTest, IgnoresColumnsThatTheSchemaDoesNotHave) {
+  const Schema schema = GoodSchema();
+  Columns columns = GoodColumns();
+  for (const char* text : {"name: 'a' numbers { values: [1, 2] }",
+                           "name: 'b' texts { values: ['', 'x'] }"}) {
+    *columns.add_candidate() = ParseText<v1::Column>(text);
+  }
+  *columns.add_query() =
+      ParseText<v1::Column>("name: 'c' categories { values: 'x' }");
+  columns.mutable_candidate()->SwapElements(0, 5);
+  EXPECT_OK(CheckAndBind(schema, columns));
+  BoundColumns bound;
+  ASSERT_OK(bound.Bind(schema, columns));
+  EXPECT_EQ(bound.size(), schema.size());
+  EXPECT_EQ(bound.column(0).Number(0), 1.5);
+  EXPECT_EQ(bound.column(5).Text(0), "Who?");
+}
+
+TEST(BoundColumnsTest, AMisspeltNameStandsInTheError) {
+  Columns columns = GoodColumns();
+  FindColumn(&columns, "price")->set_name("prise");
+  BoundColumns bound;
+  EXPECT_THAT(bound.Bind(GoodSchema(), columns),
+              IsInvalidArgument("column 'price' is absent, must be a NUMBER of "
+                                "the candidates; it does not read 'prise'"));
+}
+
+TEST(BoundColumnsTest, AbsentColumnsAreMissingInOldLogs) {
+  const Schema schema = GoodSchema();
+  Columns columns;
+  columns.set_num_candidates(3);
+  BoundColumns bound;
+  ASSERT_OK(bound.Bind(schema, columns, {.absent_is_missing = true}));
+  for (size_t i = 0; i < schema.size(); ++i) {
+    const std::string& name = schema.column(i).name();
+    // These two have a default.
+    EXPECT_EQ(bound.column(i).Missing(2), name != "age" && name != "city")
+        << name;
+  }
+}
+
+TEST(ColumnPresenceTest, CountsQueriesWithoutAColumn) {
+  const Schema schema = GoodSchema();
+  ColumnPresence presence(schema);
+  Columns columns = GoodColumns();
+  presence.Add(columns);
+  EXPECT_EQ(presence.AbsentText(), "");
+  FindColumn(&columns, "title")->set_name("other");
+  presence.Add(columns);
+  columns.clear_query();
+  presence.Add(columns);
+  presence.Add(columns);
+  EXPECT_EQ(presence.num_queries(), 4u);
+  EXPECT_THAT(presence.AbsentWithoutDefault(), ElementsAre(3, 5));
+  EXPECT_THAT(presence.Counts(),
+              ElementsAre(Pair("question", 2), Pair("title", 3)));
+  EXPECT_EQ(presence.AbsentText(), "title (absent from 75 %), question (50 %)");
+}
+
+TEST(SchemaTest, OnlyTypesAreInConflict) {
+  const auto conflict = [](const std::string& text) {
+    return FindTypeConflict(ParseText<model::v1::Schema>(text),
+                            GoodSchemaMessage());
+  };
+  EXPECT_EQ(conflict(""), "");
+  EXPECT_EQ(conflict("column { name: 'new' type: TEXT }"
+                     "column { name: 'price' type: NUMBER number: 7 }"
+                     "column { name: 'spare' type: NUMBER }"
+                     "column { name: 'place' type: VECTOR size: 2 }"),
+            "");
+  EXPECT_EQ(conflict("column { name: 'new' type: TEXT }"
+                     "column { name: 'price' type: TEXT }"),
+            "column 'price' is a TEXT of the candidates, must be a NUMBER of "
+            "the candidates");
+  EXPECT_EQ(conflict("column { name: 'age' type: NUMBER }"),
+            "column 'age' is a NUMBER of the candidates, must be a NUMBER of "
+            "the query");
+  EXPECT_EQ(conflict("column { name: 'place' type: VECTOR size: 3 }"),
+            "column 'place' is a VECTOR of 3 numbers of the candidates, must "
+            "be a VECTOR of 2 numbers of the candidates");
 }
 
 TEST(BoundColumnsTest, TakesWhatIsAtTheLimits) {
