@@ -63,6 +63,13 @@ void AppendTuples(const TrainReport& report, std::string* text) {
         absl::EndsWith(policy, kBaselinePolicy) ? ""
                                                 : " without uniform_mixture");
   }
+  const std::map<std::string, uint64_t> absent(report.absent_columns().begin(),
+                                               report.absent_columns().end());
+  for (const auto& [column, count] : absent) {
+    absl::StrAppendFormat(
+        text, "  %d lack the column '%s', which counts as missing there\n",
+        count, column);
+  }
 }
 
 // Returns a title like "CRM, STOCHASTIC, clipped at M = 10".

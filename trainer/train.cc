@@ -348,6 +348,9 @@ void FillCounts(const TrainOptions& options, const TrainData& data,
   for (const auto& [policy, count] : counts.without_full_support) {
     (*report->mutable_without_full_support())[policy] = count;
   }
+  for (const auto& [column, count] : counts.absent_columns) {
+    (*report->mutable_absent_columns())[column] = count;
+  }
 }
 
 absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {

@@ -8,6 +8,7 @@
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/column_presence.h"
 #include "trainer/imports/read_assumptions.h"
 #include "trainer/labelled/labelled_frame.h"
 #include "trainer/offpolicy/frame_options.h"
@@ -201,6 +202,20 @@ absl::Status CompleteFrame(const TrainOptions& options, FrameChoice choice,
   return is_made ? MakeAllRows(data) : absl::OkStatus();
 }
 
+// InvalidArgument if queries lack columns that the model reads.
+absl::Status CheckColumnsAreThere(const ModelFeatures& features,
+                                  const std::vector<LabelledQuery>& queries) {
+  if (features.transform() == nullptr) return absl::OkStatus();
+  ColumnPresence presence(features.transform()->schema());
+  for (const LabelledQuery& query : queries) {
+    if (query.columns != nullptr) presence.Add(*query.columns);
+  }
+  const std::string absent = presence.AbsentText();
+  if (absent.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("it reads columns that the queries lack: ", absent));
+}
+
 }  // namespace
 
 absl::StatusOr<LabelledData> ReadLabelledData(
@@ -296,6 +311,7 @@ absl::StatusOr<OtherRows> RowsFor(const model::v1::Model& model,
         absl::StrCat("the model takes ", features.num_inputs(),
                      " features, queries have ", data.num_inputs()));
   }
+  RETURN_IF_ERROR(CheckColumnsAreThere(features, queries));
   OtherRows other;
   ModelFeatureScratch scratch;
   for (const LabelledQuery& query : queries) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -45,6 +47,19 @@ absl::Status ChooseTrees(const TrainOptions& options, FrameChoice* choice) {
   return absl::OkStatus();
 }
 
+// Adds to `read` the columns that only the version before has, so that it is
+// compared on all that it reads. Data may lack them.
+void AddOtherColumns(const model::v1::Schema& before, model::v1::Schema* read) {
+  absl::flat_hash_set<std::string> names;
+  for (const auto& column : read->column()) names.insert(column.name());
+  for (const auto& column : before.column()) {
+    if (names.contains(column.name())) continue;
+    model::v1::ColumnSchema& added = *read->add_column();
+    added = column;
+    added.set_missing(true);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<FrameChoice> ChooseFrame(
@@ -56,6 +71,12 @@ absl::StatusOr<FrameChoice> ChooseFrame(
   }
   if (!options.features().empty()) {
     ASSIGN_OR_RETURN(choice.spec, ReadFeatureSpec(options.features()));
+    model::v1::Schema read = choice.spec->schema();
+    if (baseline.has_value()) {
+      RETURN_IF_ERROR(CheckMayFollow(*choice.spec, baseline->model));
+      AddOtherColumns(choice.frame.features().spec().schema(), &read);
+    }
+    ASSIGN_OR_RETURN(choice.schema, Schema::Create(read));
     choice.frame.clear_features();
     choice.frame.clear_num_features();
     // They see other features.
@@ -67,9 +88,7 @@ absl::StatusOr<FrameChoice> ChooseFrame(
                      "', must be empty without features"));
   }
   RETURN_IF_ERROR(ChooseTrees(options, &choice));
-  if (choice.spec.has_value()) {
-    ASSIGN_OR_RETURN(choice.schema, Schema::Create(choice.spec->schema()));
-  } else if (choice.frame.has_features()) {
+  if (!choice.spec.has_value() && choice.frame.has_features()) {
     ASSIGN_OR_RETURN(choice.schema,
                      Schema::Create(choice.frame.features().spec().schema()));
   }

@@ -29,6 +29,11 @@ absl::StatusOr<ModelFrame> MakeFrame(
 // Reads a FeatureSpec in text form. InvalidArgument naming the file.
 absl::StatusOr<model::v1::FeatureSpec> ReadFeatureSpec(const std::string& path);
 
+// FailedPrecondition if no version with these features may follow `before`, so
+// that training does not begin in vain.
+absl::Status CheckMayFollow(const model::v1::FeatureSpec& spec,
+                            const model::v1::Model& before);
+
 // Reads the model file of `options.trees`; unset: it names none.
 // InvalidArgument as ReadTreeModel(), and for options that need a file.
 absl::StatusOr<std::optional<TreeModelFile>> ReadTrees(

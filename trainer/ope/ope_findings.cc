@@ -251,6 +251,16 @@ std::vector<StoredFinding> LogFindings(const OpeReportTask& task) {
   return findings;
 }
 
+StoredFinding LacksColumns(const JudgedPolicy& policy,
+                           const std::string& columns) {
+  return Make(
+      "absent_columns", StoredFinding::CAUTION,
+      absl::StrCat("Policy '", policy.name(),
+                   "' reads columns that decisions lack: ", columns,
+                   ". They count as missing. The estimate is of the policy "
+                   "without them, and says less of requests that have them."));
+}
+
 StoredFinding LearnedFromLog(const JudgedPolicy& policy, uint64_t before,
                              uint64_t decisions) {
   const std::string time = absl::FormatTime(

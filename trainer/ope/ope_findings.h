@@ -2,6 +2,7 @@
 // Findings about a log, and about how a policy was judged by it, beside those
 // of its weights (core/counterfactual/findings.h).
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/counterfactual/evaluation/estimator.h"
@@ -15,6 +16,10 @@ std::vector<model::v1::Finding> LogFindings(const OpeReportTask& task);
 // The policy was learned when `before` of the decisions were there already.
 model::v1::Finding LearnedFromLog(const JudgedPolicy& policy, uint64_t before,
                                   uint64_t decisions);
+
+// Decisions lack `columns`, which the policy reads.
+model::v1::Finding LacksColumns(const JudgedPolicy& policy,
+                                const std::string& columns);
 
 // A lower bound of the policy is above its upper bound.
 model::v1::Finding BoundsContradict(const JudgedPolicy& policy);

@@ -245,6 +245,9 @@ class Reporter {
       *policy->add_findings() =
           LearnedFromLog(judged, before, task_.judgement.decisions());
     }
+    if (const std::string absent = judged.AbsentColumns(); !absent.empty()) {
+      *policy->add_findings() = LacksColumns(judged, absent);
+    }
     if (BoundsContradictEachOther(task_.style, {.sums = sums_, .policy = k})) {
       *policy->add_findings() = BoundsContradict(judged);
     }

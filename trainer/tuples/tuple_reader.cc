@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/column_presence.h"
 #include "core/policies/distribution_factory.h"
 #include "io/segments/decision_view.h"
 #include "process/log.h"
@@ -110,6 +112,7 @@ class Reader {
     }
     TakeAbstained();
     data_.warmup = warmup_.Take();
+    if (presence_.has_value()) data_.absent_columns = presence_->Counts();
     return std::move(data_);
   }
 
@@ -211,6 +214,7 @@ class Reader {
       data_.newest_version = decision.version();
       data_.newest_policy = decision.policy();
     }
+    if (decision.has_columns()) NoteColumns(decision.columns());
     newest_.Add(decision.time_us());
     data_.overridden.Add(logged);
     data_.TakeOrder(decision, tuple.action.size());
@@ -222,6 +226,13 @@ class Reader {
           IsOfBaseline(decision) ? std::string(kBaselinePolicy)
                                  : PolicyKindName(decision.policy()))];
     }
+  }
+
+  void NoteColumns(const v1::Columns& columns) {
+    if (!presence_.has_value()) {
+      presence_.emplace(filter_.features->transform()->schema());
+    }
+    presence_->Add(columns);
   }
 
   // Returns 0 if there are no subsets; ties go to the smaller size.
@@ -355,6 +366,7 @@ class Reader {
   NewestTime newest_;
   std::map<uint32_t, uint64_t> sizes_;  // From size of subsets to count.
   WarmupSample warmup_;
+  std::optional<ColumnPresence> presence_;  // Unset: no tuple has columns.
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/column_presence.h"
 #include "core/policies/distribution_factory.h"
 
 namespace sortition {
@@ -33,13 +34,24 @@ class StoredPolicy : public JudgedPolicy {
         policy_(std::move(policy)),
         law_(std::move(law)),
         distribution_(std::move(distribution)),
-        learned_time_us_(learned_time_us) {}
+        learned_time_us_(learned_time_us) {
+    if (const FeatureTransform* const transform =
+            policy_.features().transform()) {
+      presence_.emplace(transform->schema());
+    }
+  }
 
   int64_t learned_time_us() const override { return learned_time_us_; }
+  std::string AbsentColumns() const override {
+    return presence_.has_value() ? presence_->AbsentText() : "";
+  }
 
   absl::Status View(const LoggedDecision& decision, bool wants_first,
                     PolicyView* view) override {
     ViewByLinear(policy_, decision, wants_first, &workspace_, view);
+    if (presence_.has_value() && decision.query.columns != nullptr) {
+      presence_->Add(*decision.query.columns);
+    }
     return workspace_.refusal;
   }
 
@@ -56,6 +68,7 @@ class StoredPolicy : public JudgedPolicy {
   const std::unique_ptr<const ActionDistribution> distribution_;
   const int64_t learned_time_us_;
   PolicyWorkspace workspace_;
+  std::optional<ColumnPresence> presence_;  // Unset: it reads no columns.
 };
 
 class UniformPolicy : public JudgedPolicy {

@@ -80,6 +80,9 @@ class JudgedPolicy {
 
   // When it was learned from logs; 0: never, or unknown.
   virtual int64_t learned_time_us() const { return 0; }
+  // Returns the columns that it reads and that decisions lack, as
+  // ColumnPresence::AbsentText(); empty: none.
+  virtual std::string AbsentColumns() const { return ""; }
   // What decisions are called that it does not know.
   virtual std::string UnknownText() const {
     return "a file lacks its probabilities";

@@ -38,6 +38,9 @@ struct TupleCounts {
   // From a policy, such as "version 3, game_subset", to count: tuples that are
   // used although their policy gave some actions probability 0.
   std::map<std::string, uint64_t> without_full_support;
+  // From a column that the features read, and that has no default, to count:
+  // tuples that are used and lack it. It counts as missing.
+  std::map<std::string, uint64_t> absent_columns;
   SegmentDamage damage;
   // Time of the last feedback for decisions that an incomplete log lacks; 0:
   // the log does not say that it is incomplete.
