@@ -20,7 +20,7 @@ class JsonReader : public LineReader {
       : LineReader(path, std::move(lines), schema),
         names_(names),
         ignored_{names_.label},
-        row_(schema) {
+        row_(schema, /*skips_others=*/true) {
     if (!names_.id.empty() && !schema.Find(names_.id).has_value()) {
       ignored_.push_back(names_.id);
     }

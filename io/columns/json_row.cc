@@ -26,6 +26,7 @@ absl::Status JsonRow::Read(const JsonValue& object, const std::string& place,
     }
     const std::string path = absl::StrCat(place, ".", Shown(name));
     const auto column = schema_.Find(name);
+    if (!column.has_value() && skips_others_) continue;
     if (!column.has_value() || schema_.column(*column).scope() != scope) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, " is not a column of the schema's scope ",

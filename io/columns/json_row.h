@@ -16,12 +16,16 @@ namespace sortition {
 // Reuses its memory. The schema must outlive it.
 class JsonRow {
  public:
-  explicit JsonRow(const Schema& schema) : schema_(schema) {}
+  // If `skips_others`, members that are no columns of the schema are not looked
+  // at; otherwise they are errors.
+  explicit JsonRow(const Schema& schema, bool skips_others = false)
+      : schema_(schema), skips_others_(skips_others) {}
 
   // Sets the columns that the object has: values of the query, or of the
   // candidate that comes next; null is missing. `place` is what messages call
   // it. InvalidArgument where a member not in `ignored` is no column of the
-  // scope, is there twice, or has a value of another type.
+  // scope (see the constructor), is there twice, or has a value of another
+  // type.
   absl::Status Read(const JsonValue& object, const std::string& place,
                     model::v1::ColumnSchema::Scope scope,
                     std::span<const absl::string_view> ignored,
@@ -32,6 +36,7 @@ class JsonRow {
                          const JsonValue& value, QueryBuilder* builder);
 
   const Schema& schema_;
+  const bool skips_others_;
   std::vector<bool> seen_;  // Columns of the object.
 };
 

@@ -70,7 +70,8 @@ absl::StatusOr<std::unique_ptr<LabelledColumnsReader>> OpenColumnsCsv(
 //    "candidates": [{"sentence": "Ann.", "price": 3, "label": 1}, ..]}
 // Sets are arrays of strings, vectors arrays of numbers. Null is missing, and
 // so is what only other candidates have. A column that no candidate has is
-// absent. A candidate without a label has relevance 0.
+// absent; members that are no columns of the schema are left out. A candidate
+// without a label has relevance 0.
 absl::StatusOr<std::unique_ptr<LabelledColumnsReader>> OpenColumnsJson(
     const std::string& path, const Schema& schema,
     const LabelledNames& names = {});

@@ -224,9 +224,8 @@ TEST_F(LabelledColumnsTest, JsonErrorsNameLineAndPlace) {
       {R"({"query": {"question": "W"}})", ":1: candidates must be there"},
       {with(""), ":1: columns.num_candidates is 0, must be in [1, 1000000]"},
       {with("7"), ":1: candidates[0] is 7, must be an object"},
-      {with(R"({"sentence": "a"}, {"sentance": "b"})"),
-       ":1: candidates[1].sentance is not a column of the schema's scope "
-       "CANDIDATE"},
+      {with(R"({"sentance": "b"})"),
+       ":1: column 'sentence' is absent, must be a TEXT of the candidates"},
       {with(R"({"question": "b"})"),
        ":1: candidates[0].question is not a column"},
       {with(R"({"sentence": "a", "sentence": "b"})"),
