@@ -123,6 +123,22 @@ a .tsv (question, sentence, label), .csv or .jsonl file.
 Exit status: 0 published, 1 error.
 )";
 
+const char kSuggestFeaturesHelp[] =
+    R"(Drafts a spec of features from named columns.
+
+Reads the columns of a log (--tuples) or of labelled queries (--data) and prints
+a FeatureSpec, a text file for --features of train and fit. Comments say what
+each column holds, why each transform is there, and which columns were left out:
+constants, ids, columns whose type changes. Read it and change what you know
+better. Labels and rewards are not looked at. `train --features=auto` does the
+same and trains.
+
+  sortition-trainer suggest-features --tuples=DIR --output=features.textproto
+  sortition-trainer suggest-features --data=queries.csv
+
+Exit status: 0 printed, 1 error.
+)";
+
 const char kDescribeHelp[] =
     R"(Prints what a version of a model is made of.
 

@@ -15,6 +15,7 @@ std::string TrainHelp();
 extern const char kEvaluateHelp[];
 extern const char kScoreHelp[];
 extern const char kFitHelp[];
+extern const char kSuggestFeaturesHelp[];
 extern const char kDescribeHelp[];
 extern const char kCalibrateHelp[];
 extern const char kConvertHelp[];

@@ -51,6 +51,10 @@ Program TrainerProgram() {
                        "Publish a first model from labelled queries "
                        "(LETOR/SVMlight, columns)",
                        RunFit, kFitHelp, CheckConfig),
+           MakeCommand("suggest-features", "",
+                       "Draft a spec of features from the columns of a log or "
+                       "of labelled queries",
+                       RunSuggestFeatures, kSuggestFeaturesHelp, CheckConfig),
            MakeCommand("describe", "",
                        "Print what a version is made of: features, trees, "
                        "weights",

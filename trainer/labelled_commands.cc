@@ -34,6 +34,11 @@ absl::Status RunFit(const config::v1::FitOptions& options,
       options.model(), report.version, report.queries, report.candidates,
       report.relevant, report.num_features, report.iterations,
       report.converged ? "" : ", not converged");
+  config::v1::TrainReport drafted;
+  if (!report.drafted_features.empty()) {
+    drafted.set_drafted_features(report.drafted_features);
+  }
+  output->out << FormatFeatures(drafted);
   if (report.extreme_values > 0) {
     output->out << "  "
                 << ExtremeValuesNote(options.label_files(), options.data(),

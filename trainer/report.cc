@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "core/features/suggest/suggest_features.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
 #include "google/protobuf/util/json_util.h"
 #include "trainer/labelled/labelled_report.h"
@@ -213,9 +217,41 @@ void AppendEvaluation(const TrainReport& report, std::string* text) {
 
 }  // namespace
 
-std::string FormatReport(const TrainReport& report) {
-  if (report.has_labelled()) return FormatLabelledReport(report);
+std::string FormatFeatures(const TrainReport& report) {
   std::string text;
+  if (report.has_drafted_features()) {
+    const std::vector<absl::string_view> lines =
+        absl::StrSplit(report.drafted_features(), '\n');
+    const auto num_transforms =
+        std::count_if(lines.begin(), lines.end(), [](absl::string_view line) {
+          return absl::StartsWith(line, "transform");
+        });
+    absl::StrAppendFormat(
+        &text,
+        "Features: drafted from the columns (--features=auto), %d transforms; "
+        "`suggest-features` prints the spec\n",
+        num_transforms);
+    for (const absl::string_view line : lines) {
+      if (absl::StartsWith(line, kLeftOutBegin)) {
+        absl::StrAppend(&text, "  left out ", line.substr(kLeftOutBegin.size()),
+                        "\n");
+      }
+    }
+  }
+  if (report.unread_columns_size() > 0) {
+    absl::StrAppendFormat(
+        &text,
+        "Features are those of the version to be replaced, which does not read "
+        "these columns of the log: %s. --features=auto drafts features of all "
+        "columns\n",
+        absl::StrJoin(report.unread_columns(), ", "));
+  }
+  return text;
+}
+
+std::string FormatReport(const TrainReport& report) {
+  std::string text = FormatFeatures(report);
+  if (report.has_labelled()) return text + FormatLabelledReport(report);
   AppendTuples(report, &text);
   AppendGrid(report, &text);
   AppendEvaluation(report, &text);

@@ -11,6 +11,10 @@ namespace sortition {
 // Returns the tables that `train` prints; a '*' marks the chosen grid point.
 std::string FormatReport(const config::v1::TrainReport& report);
 
+// Returns the lines that say which features were drafted and which columns are
+// not read; "" if there is nothing to say.
+std::string FormatFeatures(const config::v1::TrainReport& report);
+
 // Returns a report as JSON, with the proto's field names and 0 for unset
 // numbers.
 absl::StatusOr<std::string> ReportToJson(

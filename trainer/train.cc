@@ -335,6 +335,13 @@ void FillCounts(const TrainOptions& options, const TrainData& data,
     report->set_with_rank_rewards(counts.with_rank_rewards);
     report->set_orders_as_one(counts.orders_as_one);
   }
+  if (!data.drafted_features().empty()) {
+    report->set_drafted_features(data.drafted_features());
+  } else if (options.features().empty()) {
+    for (std::string& column : UnreadColumns(counts)) {
+      report->add_unread_columns(std::move(column));
+    }
+  }
   report->set_read_tuples(counts.read_tuples);
   report->set_kept_fraction(counts.kept_fraction);
   report->set_spilled_bytes(counts.spilled_bytes);

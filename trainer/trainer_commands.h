@@ -18,6 +18,7 @@
 #include "sortition/config/v1/publish.pb.h"
 #include "sortition/config/v1/rollout.pb.h"
 #include "sortition/config/v1/score.pb.h"
+#include "sortition/config/v1/suggest.pb.h"
 #include "sortition/config/v1/train.pb.h"
 
 namespace sortition {
@@ -62,6 +63,9 @@ absl::Status RunPrune(const config::v1::PruneOptions& options,
 absl::Status RunRollout(const config::v1::RolloutOptions& options,
                         const std::vector<std::string>& positional,
                         CommandOutput* output);
+absl::Status RunSuggestFeatures(
+    const config::v1::SuggestFeaturesOptions& options,
+    const std::vector<std::string>& positional, CommandOutput* output);
 absl::Status RunConvert(const config::v1::ConvertOptions& options,
                         const std::vector<std::string>& positional,
                         CommandOutput* output);

@@ -56,7 +56,7 @@ class CheckConfigTest : public testing::Test {
     if (command == "publish")
       return {store, "--reason=why", "--from_version=1"};
     if (command == "describe" || command == "prune") return {store};
-    if (command == "cluster") return {tuples};
+    if (command == "cluster" || command == "suggest-features") return {tuples};
     if (command == "convert") return {data, "--output=" + dir_.path() + "/new"};
     return {store, tuples};
   }

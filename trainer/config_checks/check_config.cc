@@ -25,6 +25,7 @@
 #include "trainer/rollout/rollout_plan.h"
 #include "trainer/rollout/rollout_train.h"
 #include "trainer/scoring/score.h"
+#include "trainer/suggest/column_sources.h"
 #include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
@@ -130,7 +131,9 @@ Lines CheckConfig(const config::v1::TrainOptions& options) {
   findings.CheckInputs("data", options.data());
   findings.CheckInputs("validation", options.validation());
   findings.CheckInputs("test", options.test());
-  findings.CheckInput("features", options.features());
+  if (options.features() != kAutoFeatures) {
+    findings.CheckInput("features", options.features());
+  }
   findings.CheckInput("word_vectors", options.word_vectors());
   if (options.trees() != "none") {
     findings.CheckInput("trees", options.trees());
@@ -165,8 +168,23 @@ Lines CheckConfig(const config::v1::FitOptions& options) {
   findings.Add(ValidateFitOptions(options));
   findings.CheckNewStore(options.model_store());
   findings.CheckInput("data", options.data());
-  findings.CheckInput("features", options.features());
+  if (options.features() != kAutoFeatures) {
+    findings.CheckInput("features", options.features());
+  }
   findings.CheckInput("word_vectors", options.word_vectors());
+  return findings.lines();
+}
+
+Lines CheckConfig(const config::v1::SuggestFeaturesOptions& options) {
+  Findings findings;
+  findings.Add(ValidateModelName(options.model()));
+  if (options.tuples().empty() == (options.data_size() == 0)) {
+    findings.Add(absl::InvalidArgumentError(
+        "one of tuples and data must be set, and not both"));
+  }
+  findings.CheckLogs("tuples", options.tuples());
+  findings.CheckInputs("data", options.data());
+  if (options.output() != "-") findings.CheckResult("output", options.output());
   return findings.lines();
 }
 

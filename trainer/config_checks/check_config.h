@@ -17,6 +17,7 @@
 #include "sortition/config/v1/publish.pb.h"
 #include "sortition/config/v1/rollout.pb.h"
 #include "sortition/config/v1/score.pb.h"
+#include "sortition/config/v1/suggest.pb.h"
 #include "sortition/config/v1/train.pb.h"
 
 namespace sortition {
@@ -26,6 +27,8 @@ std::vector<std::string> CheckConfig(
     const config::v1::EvaluateOptions& options);
 std::vector<std::string> CheckConfig(const config::v1::ScoreOptions& options);
 std::vector<std::string> CheckConfig(const config::v1::FitOptions& options);
+std::vector<std::string> CheckConfig(
+    const config::v1::SuggestFeaturesOptions& options);
 std::vector<std::string> CheckConfig(
     const config::v1::DescribeOptions& options);
 std::vector<std::string> CheckConfig(

@@ -1,6 +1,7 @@
 #pragma once
 // What a model is besides its policy: what its weights multiply.
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "core/scoring/model_features.h"
@@ -16,6 +17,9 @@ struct ModelFrame {
   model::v1::Model model;
   // Null: tuples have the features that the weights multiply.
   std::shared_ptr<const ModelFeatures> features;
+  // The spec of features that were drafted for this training, as text with the
+  // reasons; empty: they were declared, or are those of the version before.
+  std::string drafted_features = {};
 
   bool has_schema() const { return model.has_features(); }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,11 +16,13 @@
 #include "core/learners/labelled/feature_scale.h"
 #include "core/learners/labelled/rank_policy.h"
 #include "core/scoring/model_features.h"
+#include "io/columns/column_queries.h"
 #include "io/datasets/label_file_options.h"
 #include "io/models/draw_salt.h"
 #include "io/models/model_store.h"
 #include "trainer/labelled/labelled_frame.h"
 #include "trainer/offpolicy/frame_options.h"
+#include "trainer/suggest/column_sources.h"
 
 namespace sortition {
 namespace {
@@ -28,6 +31,8 @@ using config::v1::FitOptions;
 
 // A Newton step takes d² numbers and d³ operations.
 constexpr uint32_t kMostMadeFeatures = 4096;
+// Dense rows of drafted features take a quarter of it.
+constexpr uint64_t kDraftMemoryMb = 2048;
 
 absl::StatusOr<model::v1::Policy> MakePolicy(const FitOptions& options,
                                              double intercept) {
@@ -107,19 +112,35 @@ struct FitData {
   size_t num_read = 0;
   uint64_t extreme_values = 0;  // No finite floats.
   model::v1::Model frame;       // Features, if they have columns, and how many.
+  std::string drafted_features;  // As in ModelFrame.
 };
+
+bool IsDrafted(const FitOptions& options) {
+  return options.features() == kAutoFeatures ||
+         (options.features().empty() && IsColumnFile(options.data()));
+}
 
 absl::StatusOr<FitData> ReadWithFeatures(const FitOptions& options) {
   config::v1::TrainOptions vectors_options;
   vectors_options.set_word_vectors(options.word_vectors());
   vectors_options.set_most_words(options.most_words());
   ASSIGN_OR_RETURN(const auto vectors, ReadVectors(vectors_options));
-  ASSIGN_OR_RETURN(const auto spec, ReadFeatureSpec(options.features()));
+  FitData data;
+  model::v1::FeatureSpec spec;
+  if (IsDrafted(options)) {
+    ASSIGN_OR_RETURN(
+        std::tie(spec, data.drafted_features),
+        DraftFromFiles({options.data()}, kDraftMemoryMb,
+                       {.can_abstain = options.action() == "select",
+                        .has_word_vectors = !options.word_vectors().empty(),
+                        .max_features = kMostMadeFeatures / 2}));
+  } else {
+    ASSIGN_OR_RETURN(spec, ReadFeatureSpec(options.features()));
+  }
   ASSIGN_OR_RETURN(const Schema schema, Schema::Create(spec.schema()));
   ASSIGN_OR_RETURN(
       LabelledQueries read,
       ReadQueries(options.data(), &schema, {.groups = options.groups()}));
-  FitData data;
   ASSIGN_OR_RETURN(*data.frame.mutable_features(),
                    LearnFromQueries(spec, read.queries, vectors));
   ASSIGN_OR_RETURN(const auto transform,
@@ -143,7 +164,9 @@ absl::StatusOr<FitData> ReadWithFeatures(const FitOptions& options) {
 }
 
 absl::StatusOr<FitData> ReadFitData(const FitOptions& options) {
-  if (!options.features().empty()) return ReadWithFeatures(options);
+  if (!options.features().empty() || IsDrafted(options)) {
+    return ReadWithFeatures(options);
+  }
   if (!options.word_vectors().empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("word_vectors is '", options.word_vectors(),
@@ -237,6 +260,7 @@ absl::StatusOr<FitReport> Fit(const FitOptions& options) {
       std::count(fitted.labels.begin(), fitted.labels.end(), uint8_t{1}));
   report.num_features = data.frame.num_features();
   report.extreme_values = data.extreme_values;
+  report.drafted_features = data.drafted_features;
   report.iterations = fit.iterations;
   report.converged = fit.converged;
   return report;

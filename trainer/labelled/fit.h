@@ -1,6 +1,7 @@
 #pragma once
 // sortition-trainer fit: makes a first model from a few labelled queries.
 #include <cstdint>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "sortition/config/v1/fit.pb.h"
@@ -17,6 +18,7 @@ struct FitReport {
   uint32_t num_features = 0;
   uint32_t iterations = 0;
   bool converged = false;
+  std::string drafted_features;  // As in ModelFrame.
 };
 
 // InvalidArgument for options that are out of range whatever the data are.

@@ -224,6 +224,7 @@ absl::StatusOr<LabelledData> ReadLabelledData(
   const Schema* const schema =
       choice.schema.has_value() ? &*choice.schema : nullptr;
   LabelledData data;
+  data.drafted_features = choice.drafted_features;
   LabelledShape& shape = data.shape;
   FileFacts facts;
   const auto read = [&](const Lists& files, const char* groups_name,

@@ -27,6 +27,7 @@ struct LabelledData {
   std::vector<LabelledQuery> training;
   std::vector<LabelledQuery> validation;
   std::vector<LabelledQuery> test;  // May be empty.
+  std::string drafted_features;     // As in ModelFrame.
   uint64_t num_candidates = 0;      // In all parts.
   uint64_t num_rows = 0;            // Candidates in all of options.data.
   // What was assumed of the files.

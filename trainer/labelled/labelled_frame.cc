@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -16,6 +17,7 @@
 #include "io/datasets/label_file_options.h"
 #include "trainer/frames/model_frame.h"
 #include "trainer/offpolicy/frame_options.h"
+#include "trainer/suggest/column_sources.h"
 
 namespace sortition {
 namespace {
@@ -69,8 +71,22 @@ absl::StatusOr<FrameChoice> ChooseFrame(
     ASSIGN_OR_RETURN(ModelFrame before, FrameOf(baseline->model));
     choice.frame = std::move(before.model);
   }
-  if (!options.features().empty()) {
+  // A first model of columns; trees take the features of requests.
+  const bool is_first = !baseline.has_value() && options.trees().empty();
+  const std::vector<std::string> files = FilesOf(options.data());
+  const bool is_drafted = options.features() == kAutoFeatures ||
+                          (options.features().empty() && is_first &&
+                           !files.empty() && IsColumnFile(files[0]));
+  if (is_drafted) {
+    ASSIGN_OR_RETURN(
+        std::tie(choice.spec, choice.drafted_features),
+        DraftFromFiles(files, options.memory_mb(),
+                       {.can_abstain = options.action() == "select",
+                        .has_word_vectors = !options.word_vectors().empty()}));
+  } else if (!options.features().empty()) {
     ASSIGN_OR_RETURN(choice.spec, ReadFeatureSpec(options.features()));
+  }
+  if (choice.spec.has_value()) {
     model::v1::Schema read = choice.spec->schema();
     if (baseline.has_value()) {
       RETURN_IF_ERROR(CheckMayFollow(*choice.spec, baseline->model));
@@ -105,10 +121,29 @@ absl::StatusOr<LabelledQueries> ReadQueries(const std::string& path,
                      path, "' has columns, one of which names the query"));
   }
   if (!IsColumnFile(path)) return ReadLetor(path, letor);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "file '", path,
-      "' has columns: features must be set, a FeatureSpec that says what "
-      "becomes of them (docs/features.md), or the model must have a schema"));
+  return NoFeaturesError(path);
+}
+
+absl::StatusOr<std::pair<model::v1::FeatureSpec, std::string>> DraftFromFiles(
+    const std::vector<std::string>& files, uint64_t memory_mb,
+    SuggestOptions options) {
+  ASSIGN_OR_RETURN(const ColumnSource source, DescribeFiles(files, 0));
+  const uint64_t floats = (memory_mb << 20) / 4 / sizeof(float);
+  const uint64_t most =
+      floats / std::max<uint64_t>(source.profiles.num_candidates, 1);
+  options.max_features =
+      options.max_features == 0 ? most : std::min(most, options.max_features);
+  // 0 would be no limit.
+  options.max_features = std::max<uint64_t>(options.max_features, 1);
+  ASSIGN_OR_RETURN(const FeatureSuggestion suggestion,
+                   SuggestFrom(source, options));
+  return std::pair(suggestion.spec, SuggestionText(suggestion, source.name));
+}
+
+absl::Status NoFeaturesError(const std::string& path) {
+  ASSIGN_OR_RETURN(const ColumnSource source, DescribeFiles({path}, 1000));
+  return absl::InvalidArgumentError(NoFeaturesText(
+      absl::StrCat("file '", path, "' has"), ColumnList(source.profiles)));
 }
 
 std::vector<std::string> FilesOf(

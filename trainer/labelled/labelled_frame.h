@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -10,6 +11,7 @@
 #include "core/data/candidates.h"
 #include "core/data/labelled_queries.h"
 #include "core/features/schema/schema.h"
+#include "core/features/suggest/suggest_features.h"
 #include "core/scoring/model_features.h"
 #include "io/datasets/letor.h"
 #include "io/models/model_store.h"
@@ -24,6 +26,7 @@ namespace sortition {
 struct FrameChoice {
   model::v1::Model frame;  // As ModelFrame.model; without features if `spec`.
   std::optional<model::v1::FeatureSpec> spec;  // Features to be learned.
+  std::string drafted_features;                // As in ModelFrame.
   // To be put into the frame once the number of features is known.
   std::optional<TreeModelFile> trees;
   // Of the columns of queries; unset: queries have features.
@@ -31,9 +34,11 @@ struct FrameChoice {
 };
 
 // Returns the frame of the version to be replaced, with the features and trees
-// that the options name instead. The learner of trees begins without any, and
-// without hidden units. InvalidArgument for a file that is not what it must be,
-// and for options that do not go together.
+// that the options name instead. Where features are auto, or empty for a first
+// model of columns, they are drafted from the columns of options.data. The
+// learner of trees begins without any, and without hidden units.
+// InvalidArgument for a file that is not what it must be, and for options that
+// do not go together.
 absl::StatusOr<FrameChoice> ChooseFrame(
     const config::v1::TrainOptions& options,
     const std::optional<StoredModel>& baseline);
@@ -56,6 +61,17 @@ absl::StatusOr<std::vector<LetorOptions>> LetorOptionsOf(
     const config::v1::LabelFileOptions& options,
     const std::vector<std::string>& files, absl::string_view option,
     const google::protobuf::RepeatedPtrField<std::string>& groups);
+
+// Drafts features from the columns of files whose dense rows take a quarter of
+// `memory_mb` at most; `options.max_features` may be lower. Also returns them
+// as text. Errors as DescribeFiles() and SuggestFeatures().
+absl::StatusOr<std::pair<model::v1::FeatureSpec, std::string>> DraftFromFiles(
+    const std::vector<std::string>& files, uint64_t memory_mb,
+    SuggestOptions options);
+
+// InvalidArgument that names the columns of a file and what to do: features
+// must be declared or drafted.
+absl::Status NoFeaturesError(const std::string& path);
 
 // Learns features from queries with columns; labels are not looked at. Errors
 // as LearnFeatures().

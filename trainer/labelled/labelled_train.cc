@@ -271,6 +271,9 @@ absl::StatusOr<model::v1::Model> MakeModel(const Run& run,
 
 void FillCounts(const Run& run, TrainReport* report) {
   report->set_model(run.options.model());
+  if (!run.data.drafted_features.empty()) {
+    report->set_drafted_features(run.data.drafted_features);
+  }
   LabelledReport* labelled = report->mutable_labelled();
   labelled->set_learner(run.options.learner());
   labelled->set_action(run.action == ActionKind::kSelect ? "select"

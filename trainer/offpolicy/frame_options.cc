@@ -1,6 +1,7 @@
 #include "trainer/offpolicy/frame_options.h"
 
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,7 @@
 #include "io/files.h"
 #include "io/models/text_message.h"
 #include "process/log.h"
+#include "trainer/suggest/column_sources.h"
 #include "trainer/tuples/scan/tuple_log.h"
 #include "trainer/tuples/scan/tuple_scan.h"
 #include "trainer/tuples/tuple_selection.h"
@@ -125,7 +127,7 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
 }
 
 // Returns the number of features that most of the newest decisions have; 0
-// where there are none.
+// where there are none, or they have columns.
 absl::StatusOr<uint32_t> FeaturesOfLog(const TrainOptions& options) {
   ASSIGN_OR_RETURN(
       const TupleLog log,
@@ -140,6 +142,39 @@ absl::StatusOr<uint32_t> FeaturesOfLog(const TrainOptions& options) {
                      return !selection.ReasonToSkip(tuple.decision());
                    }));
   return newest.value_or(0);
+}
+
+// Returns whether the newest decisions have columns.
+absl::StatusOr<bool> LogHasColumns(const TrainOptions& options) {
+  ASSIGN_OR_RETURN(
+      const TupleLog log,
+      TupleLog::Open(options.tuples(),
+                     {.mix_joins = options.mix_joins(),
+                      .allow_incomplete = options.allow_incomplete(),
+                      .scratch = options.scratch()}));
+  ASSIGN_OR_RETURN(const TupleSelection selection,
+                   TupleSelection::Create(options, log));
+  const auto is_read = [&](const log::v1::BanditTuple& tuple) {
+    return !selection.ReasonToSkip(tuple.decision());
+  };
+  ASSIGN_OR_RETURN(const std::optional<uint32_t> num_features,
+                   NewestNumFeatures(log, is_read));
+  if (num_features != 0u) return false;
+  return HasTuple(log, [&](const log::v1::BanditTuple& tuple) {
+    return is_read(tuple) && tuple.decision().has_columns();
+  });
+}
+
+// Drafts features from the columns of the log; also returns them as text.
+absl::StatusOr<std::pair<model::v1::FeatureSpec, std::string>> DraftFeatures(
+    const TrainOptions& options) {
+  ASSIGN_OR_RETURN(const ColumnSource source,
+                   DescribeTuples(options, kMaxDescribed));
+  ASSIGN_OR_RETURN(const FeatureSuggestion suggestion,
+                   SuggestFrom(source, {.can_abstain = source.can_abstain,
+                                        .has_word_vectors =
+                                            !options.word_vectors().empty()}));
+  return std::pair(suggestion.spec, SuggestionText(suggestion, source.name));
 }
 
 }  // namespace
@@ -237,9 +272,20 @@ absl::StatusOr<ModelFrame> MakeFrame(
     ASSIGN_OR_RETURN(const ModelFrame before, FrameOf(baseline->model));
     frame = before.model;
   }
-  if (!options.features().empty()) {
-    ASSIGN_OR_RETURN(const model::v1::FeatureSpec spec,
-                     ReadFeatureSpec(options.features()));
+  bool is_drafted = options.features() == kAutoFeatures;
+  // A first model of columns; trees take the features of requests.
+  if (options.features().empty() && !baseline.has_value() &&
+      (options.trees().empty() || options.trees() == kNoTrees)) {
+    ASSIGN_OR_RETURN(is_drafted, LogHasColumns(options));
+  }
+  std::string drafted;
+  if (is_drafted || !options.features().empty()) {
+    model::v1::FeatureSpec spec;
+    if (is_drafted) {
+      ASSIGN_OR_RETURN(std::tie(spec, drafted), DraftFeatures(options));
+    } else {
+      ASSIGN_OR_RETURN(spec, ReadFeatureSpec(options.features()));
+    }
     if (baseline.has_value()) {
       RETURN_IF_ERROR(CheckMayFollow(spec, baseline->model));
     }
@@ -271,7 +317,9 @@ absl::StatusOr<ModelFrame> MakeFrame(
                           {"what", assumption.sentence()}});
     }
   }
-  return FrameOf(frame);
+  ASSIGN_OR_RETURN(ModelFrame result, FrameOf(frame));
+  result.drafted_features = std::move(drafted);
+  return result;
 }
 
 }  // namespace sortition

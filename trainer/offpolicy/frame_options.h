@@ -18,8 +18,9 @@ namespace sortition {
 
 // Returns the frame of the version to be replaced, with features learned anew
 // from the columns of the log if `options.features` says which, and with other
-// trees, or none, if `options.trees` says so. InvalidArgument for a file that
-// is not what it must be, or parts that do not fit each other;
+// trees, or none, if `options.trees` says so. Where it is auto, or empty for a
+// first model of a log with columns, the features are drafted. InvalidArgument
+// for a file that is not what it must be, or parts that do not fit each other;
 // FailedPrecondition where features are to be learned and the log has no
 // columns. Errors of reading files and tuples.
 absl::StatusOr<ModelFrame> MakeFrame(

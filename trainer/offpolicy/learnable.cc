@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/loss_scaling.h"
 #include "process/command.h"
+#include "trainer/suggest/column_sources.h"
 #include "trainer/tuples/scan/time_range.h"
 
 namespace sortition {
@@ -65,6 +67,14 @@ absl::Status CheckTrainingWeight(const TrainData& data) {
 
 }  // namespace
 
+std::vector<std::string> UnreadColumns(const TupleCounts& counts) {
+  std::vector<std::string> columns;
+  for (const auto& [name, type] : counts.unread_columns) {
+    columns.push_back(absl::StrCat(name, " (", type, ")"));
+  }
+  return columns;
+}
+
 absl::Status CheckLearnable(const TrainOptions& options,
                             const TrainData& data) {
   const size_t train = data.num_train();
@@ -74,6 +84,17 @@ absl::Status CheckLearnable(const TrainOptions& options,
   if (!options.since().empty() || !options.until().empty()) {
     absl::StrAppend(&left_out, "; ",
                     TimesText(options.since(), options.until()));
+  }
+  const std::vector<std::string> columns = UnreadColumns(data.counts());
+  // Decisions with columns have 0 features.
+  const bool lacks_features =
+      data.counts().left_out(LeftOutReason::kColumns) > 0 ||
+      data.counts().excluded.contains(
+          absl::StrCat(ReasonText(LeftOutReason::kOtherFeatures), ": 0"));
+  if (train + validation + test == 0 && lacks_features && !columns.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        NoFeaturesText("the tuples have", absl::StrJoin(columns, ", ")), " (",
+        left_out, ")"));
   }
   if (train + validation + test == 0) {
     return NotYetError(absl::StrCat("no tuple of model '", options.model(),

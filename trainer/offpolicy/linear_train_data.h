@@ -2,6 +2,7 @@
 // Supplies tuples with selections, rankings and subsets to `train`.
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -52,6 +53,9 @@ class LinearTrainData : public TrainData {
       const TrainData& logged) const override;
 
   const TupleCounts& counts() const override { return data_; }
+  std::string drafted_features() const override {
+    return frame_.drafted_features;
+  }
   size_t num_train() const override { return data_.train.size(); }
   size_t num_validation() const override { return data_.validation.size(); }
   size_t num_test() const override { return data_.test.size(); }

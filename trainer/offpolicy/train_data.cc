@@ -203,7 +203,9 @@ absl::StatusOr<ModelFrame> AddHiddenLayer(
   model::v1::Model model = without.model;
   model.set_num_features(data.num_features);
   *model.mutable_hidden_layer() = *std::move(layer);
-  return FrameOf(model);
+  ASSIGN_OR_RETURN(ModelFrame frame, FrameOf(model));
+  frame.drafted_features = without.drafted_features;
+  return frame;
 }
 
 }  // namespace

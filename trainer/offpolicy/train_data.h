@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "Eigen/Core"
@@ -25,6 +26,8 @@ namespace sortition {
 class TrainData : public GridData {
  public:
   virtual const TupleCounts& counts() const = 0;
+  // ModelFrame::drafted_features.
+  virtual std::string drafted_features() const { return ""; }
   // Whether actions are sets of labels, the same for every context.
   virtual bool has_label_sets() const { return false; }
   // Number of tuples for training, validation and the test.

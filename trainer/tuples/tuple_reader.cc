@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/column_checks.h"
 #include "core/features/schema/column_presence.h"
 #include "core/policies/distribution_factory.h"
 #include "io/segments/decision_view.h"
@@ -124,6 +125,7 @@ class Reader {
     BanditTuple tuple;
     std::optional<LeftOutReason> reason = selection_.ReasonToSkip(decision);
     if (!reason.has_value()) {
+      NoteColumns(decision);
       ASSIGN_OR_RETURN(reason, thinning_.ReasonToSkip(logged));
     }
     if (!reason.has_value()) reason = Convert(logged, &tuple);
@@ -154,6 +156,23 @@ class Reader {
       ASSIGN_OR_RETURN(held.outcome, outcomes_.Read(logged, held.tuple));
     }
     return held_.Add(std::move(held));
+  }
+
+  // Notes columns that features are not made of.
+  void NoteColumns(const log::v1::Decision& decision) {
+    const FeatureTransform* const transform =
+        filter_.features == nullptr ? nullptr : filter_.features->transform();
+    for (const auto* const columns :
+         {&decision.columns().query(), &decision.columns().candidate()}) {
+      for (const v1::Column& column : *columns) {
+        if ((transform == nullptr ||
+             !transform->schema().Find(column.name()).has_value()) &&
+            data_.unread_columns.size() < Schema::kMostColumns) {
+          data_.unread_columns.try_emplace(column.name(),
+                                           TypeName(TypeOf(column)));
+        }
+      }
+    }
   }
 
   // Fills in what only training tuples have.

@@ -152,12 +152,8 @@ TEST_F(ColumnTrainTest, OtherFeaturesAreComparedWithTheVersionTheyReplace) {
   EXPECT_GT(report.improvement_over_newest().upper(), truth);
 }
 
-TEST_F(ColumnTrainTest, SaysWhatToDoWithColumns) {
+TEST_F(ColumnTrainTest, RefusesSpecsThatDoNotFit) {
   WriteSegment(dir_.Sub("tuples"), 0, ColumnTuples(50));
-  options_.clear_features();
-  EXPECT_THAT(Train(options_),
-              IsFailedPrecondition(
-                  "of which nothing makes features (train: --features"));
   options_.set_features(WriteSpec("transform { number { column: 'prize' } }"));
   EXPECT_THAT(Train(options_), IsInvalidArgument("prize"));
   options_.set_features(dir_ / "no_such_file");

@@ -27,8 +27,8 @@ std::string ReasonText(LeftOutReason reason) {
     case LeftOutReason::kOtherFeatures:
       return "other number of features";
     case LeftOutReason::kColumns:
-      return "columns, of which nothing makes features (train: --features; "
-             "ope: a stored policy)";
+      return "named columns, but no feature spec (train: --features; ope: a "
+             "stored policy)";
     case LeftOutReason::kBadPropensity:
       return "propensity not in (0, 1]";
     case LeftOutReason::kBadFeatures:

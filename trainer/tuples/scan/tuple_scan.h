@@ -68,6 +68,10 @@ struct TupleCounts {
   uint64_t with_rank_rewards = 0;
   uint64_t orders_as_one = 0;
 
+  // Columns of the decisions that no features are made of: from name to type,
+  // as "TEXT".
+  std::map<std::string, std::string> unread_columns;
+
   CensoredShare censored_share;
   OverriddenShare overridden;  // Of the tuples that are used.
 
