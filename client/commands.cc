@@ -52,6 +52,10 @@ std::vector<Command> AllCommands() {
                   "Recompute every logged decision bit for bit", RunLogVerify),
       MakeCommand("log prune", "DIR…", "Remove old tuple and late segments",
                   RunLogPrune),
+      MakeCommand("log erase", "DIR…",
+                  "Erase all records of units or decisions from spools and "
+                  "tuples",
+                  RunLogErase),
       MakeCommand("log compact", "DIR…",
                   "Rewrite tuple segments as larger ones, by time or by unit",
                   RunLogCompact),

@@ -246,8 +246,9 @@ absl::StatusOr<bool> Pipeline::WriteTuple(const ClosedDecision& closed,
   if (absl::IsDataLoss(decision.status()) ||
       absl::IsNotFound(decision.status())) {
     ++counts_.unreadable_decisions;
-    LogError("a decision was damaged after it was read; it gets no tuple",
-             {{"error", std::string(decision.status().message())}});
+    LogError(
+        "a decision was damaged or erased after it was read; it gets no tuple",
+        {{"error", std::string(decision.status().message())}});
     return false;
   }
   RETURN_IF_ERROR(decision.status());

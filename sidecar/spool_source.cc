@@ -16,6 +16,7 @@
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
+#include "io/segments/erased_record.h"
 #include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
 #include "io/segments/segment_writer.h"
@@ -156,6 +157,8 @@ SpoolSource::Outcome SpoolSource::TakePayload(const SpoolTail::Record& record,
       return Outcome::kProgress;
     }
   }
+  // An erased record says nothing, and it is not damage.
+  if (view.ok() && view->kind == kErasedField) return Outcome::kProgress;
   if (view.ok() && ParseRecord(record, *view)) {
     record_->time_us = std::min(record_->time_us, latest_us);
     if (!is_replayed_) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
+#include "io/segments/erased_record.h"
 #include "io/segments/segment.h"
 #include "sidecar/spools/record_wire.h"
 
@@ -110,7 +111,10 @@ absl::Status TupleWriter::FindResume() {
     if (!sequences.contains(std::string(WriterIdOf(*name)))) continue;
     log::v1::SegmentHeader header;
     const auto take = [this](const RecordView& record) {
-      if (record.kind != log::v1::LogRecord::kTuple) return;
+      if (record.kind != log::v1::LogRecord::kTuple &&
+          record.kind != kErasedField) {
+        return;
+      }
       const absl::StatusOr<SpoolPosition> position = ViewPosition(record.bytes);
       if (position.ok() && IsOfSpool(*position) && !HasPassed(*position))
         resume_ = JustAfter(*position);
@@ -136,7 +140,10 @@ absl::Status TupleWriter::FindLate(const std::string& dir) {
     if (!sequences.contains(std::string(WriterIdOf(name)))) continue;
     log::v1::SegmentHeader header;
     const auto take = [&](const RecordView& record) {
-      if (record.kind != log::v1::LogRecord::kLate) return;
+      if (record.kind != log::v1::LogRecord::kLate &&
+          record.kind != kErasedField) {
+        return;
+      }
       const absl::StatusOr<SpoolPosition> position = ViewPosition(record.bytes);
       if (!position.ok() || position->segment() < spool_.oldest_segment) return;
       late_positions_[position->segment()].insert(position->offset());

@@ -9,6 +9,7 @@
 #include "core/base/status_macros.h"
 #include "io/record_sorter.h"
 #include "io/scratch_file.h"
+#include "io/segments/erased_record.h"
 #include "io/segments/log_paths.h"
 #include "io/segments/seen_tuples.h"
 #include "io/segments/segment_batch.h"
@@ -89,6 +90,8 @@ class Compaction : public LogVisitor {
       return absl::OkStatus();
     }
     if (record.has_tuple()) return TakeTuple(record.tuple(), frame.payload);
+    // Their places are not those of the old segments any more.
+    if (IsErasedPayload(frame.payload)) return absl::OkStatus();
     // Marks of what the log lacks: few.
     others_.emplace_back(frame.payload);
     ++result_.other_records;

@@ -7,6 +7,7 @@
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
 #include "io/upkeep/stored_segments.h"
+#include "io/upkeep/upkeep_lock.h"
 #include "process/log.h"
 
 namespace sortition {
@@ -70,6 +71,7 @@ void TupleKeeper::Run() {
 }
 
 absl::Status TupleKeeper::Work(int64_t now_us) {
+  ASSIGN_OR_RETURN(const UpkeepLock lock, UpkeepLock::Take(options_.tuples()));
   // First, because it makes the room that compression needs.
   RETURN_IF_ERROR(RemoveOld(now_us));
   if (options_.compress() == SidecarOptions::NONE ||
