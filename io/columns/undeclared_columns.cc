@@ -1,5 +1,6 @@
 #include "io/columns/undeclared_columns.h"
 
+#include <cstddef>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -8,8 +9,12 @@
 namespace sortition {
 
 absl::Status UndeclaredColumns::Bind(const sortition::v1::Columns& columns) {
-  // A column that an inferred schema has may not be absent.
-  if (schema_ != nullptr && bound_.Bind(*schema_, columns).ok()) {
+  // A column that an inferred schema has may not be absent, and it must have
+  // all that are there.
+  const auto num_columns =
+      static_cast<size_t>(columns.candidate_size() + columns.query_size());
+  if (schema_ != nullptr && schema_->size() == num_columns &&
+      bound_.Bind(*schema_, columns).ok()) {
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(Schema schema, InferSchema(columns));
