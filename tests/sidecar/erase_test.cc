@@ -128,6 +128,33 @@ TEST_F(EraseTest, LosesAndRepeatsNoOtherTupleWheneverItComes) {
   }
 }
 
+// The spool still has what was erased from the output: what stays of a tuple
+// and of late feedback says that they were written.
+TEST_F(EraseTest, NothingIsWrittenAgainFromAnOpenSegment) {
+  const auto spool = NewSegment(options_.spool(0), kStartUs, 0);
+  for (const auto& record :
+       {DecisionRecord("a", kStartUs), DecisionRecord("b", kStartUs + kSecond),
+        FeedbackRecord("late", "b", kStartUs + 50 * kSecond, 1),
+        DecisionRecord("end", kStartUs + 100 * kSecond)}) {
+    ASSERT_OK(spool->Append(record));
+  }
+  clock_.now_us = kStartUs + 200 * kSecond;
+  Finish();
+  const auto num_tuples = ReadTuples(options_.tuples()).size();
+  ASSERT_GE(num_tuples, 2u);
+  ASSERT_EQ(ReadLate(options_.tuples()).size(), 1u);
+  erase_.add_decision("b");
+  erase_.add_decision("end");
+  ASSERT_OK_AND_ASSIGN(const EraseResult result, Erase());
+  EXPECT_EQ(result.left.size(), 1u);
+  EXPECT_EQ(result.erased.late, 1u);
+  const auto tuples = TuplesBut({});
+  EXPECT_EQ(tuples.size(), num_tuples - result.erased.tuples);
+  Finish();
+  EXPECT_EQ(TuplesBut({}), tuples);
+  EXPECT_EQ(ReadLate(options_.tuples()).size(), 0u);
+}
+
 // An erased record is no damage: nothing is censored or counted.
 TEST_F(EraseTest, ErasedRecordsCensorNothing) {
   WriteSpool(options_.spool(0),
