@@ -12,8 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/counterfactual/evaluation/improvement.h"
+#include "core/features/schema/schema.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "io/models/look_ledger.h"
@@ -147,6 +149,12 @@ absl::StatusOr<ServedComparison> WeighServed(const TrainOptions& options,
         .why_not =
             "its kind of policy is not one that is learned from tuples, "
             "so that its probabilities on the log are not known"};
+  }
+  if (!own->counts().absent_columns.empty()) {
+    return ServedComparison{
+        .why_not = absl::StrCat("decisions lack the column '",
+                                own->counts().absent_columns.begin()->first,
+                                "', which it reads")};
   }
   if (own->num_test() != data.num_test()) {
     return ServedComparison{
@@ -320,6 +328,40 @@ void AddBaselineFinding(const TupleCounts& counts,
   SortFindings(evaluation);
 }
 
+// NotFound if no tuple has a column that the features read: its name is
+// misspelt, or callers no longer send it.
+absl::Status CheckColumnsAreThere(const TupleCounts& counts) {
+  for (const auto& [column, count] : counts.absent_columns) {
+    if (count < counts.tuples_with_columns) continue;
+    return absl::NotFoundError(absl::StrCat(
+        "features: none of the ", count, " decisions has the column '", column,
+        "'; correct its name, remove it (--features), or declare what its "
+        "absence means (if_absent, such as missing: true)"));
+  }
+  return absl::OkStatus();
+}
+
+// Declares in the schema of `model` what training assumed of columns that the
+// log lacks, so that the version serves as it was trained. Fewer than one
+// decision in a hundred change nothing: requests must keep the column.
+void DeclareAbsentColumns(const TupleCounts& counts, model::v1::Model* model) {
+  constexpr double kShare = 0.01;
+  if (counts.absent_columns.empty()) return;
+  model::v1::Features& features = *model->mutable_features();
+  model::v1::Schema& schema = *features.mutable_spec()->mutable_schema();
+  for (model::v1::ColumnSchema& column : *schema.mutable_column()) {
+    const auto found = counts.absent_columns.find(column.name());
+    if (found == counts.absent_columns.end()) continue;
+    if (static_cast<double>(found->second) >
+        kShare * static_cast<double>(counts.tuples_with_columns)) {
+      column.set_missing(true);
+    }
+  }
+  const absl::StatusOr<Schema> declared = Schema::Create(schema);
+  CHECK(declared.ok()) << declared.status();
+  features.set_schema_hash(declared->hash());
+}
+
 void FillCounts(const TrainOptions& options, const TrainData& data,
                 TrainReport* report) {
   const TupleCounts& counts = data.counts();
@@ -376,13 +418,15 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
                    ReadTrainData(options, newest));
   const TrainData& data = *read;
   const TupleCounts& counts = data.counts();
+  RETURN_IF_ERROR(CheckColumnsAreThere(counts));
   RETURN_IF_ERROR(CheckLearnable(options, data));
 
   TrainReport report;
   report.set_model(options.model());
   FillCounts(options, data, &report);
-  ASSIGN_OR_RETURN(const model::v1::Model model,
+  ASSIGN_OR_RETURN(model::v1::Model model,
                    Learn(options, store, newest, data, &report));
+  DeclareAbsentColumns(counts, &model);
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   evaluation->set_train_tuples(data.num_train());
   evaluation->set_excluded_tuples(counts.excluded_tuples());

@@ -106,7 +106,15 @@ absl::StatusOr<Found> ArmDifference(const log::v1::Decision& decision,
   }
   std::optional<double> mixture;
   if (!has_game) {
-    mixture = MixtureLogPropensity(arms, own, plan, query, draw, workspace);
+    const auto computed =
+        MixtureLogPropensity(arms, own, plan, query, draw, workspace);
+    if (!computed.ok()) {
+      return Found(
+          absl::StrCat("arm.mixture_log_propensity: an arm refuses the "
+                       "query: ",
+                       computed.status().message()));
+    }
+    mixture = *computed;
   }
   std::optional<double> of_log;
   if (logged.has_mixture_log_propensity()) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/bound_columns.h"
 
 namespace sortition {
 namespace {
@@ -127,10 +128,15 @@ void DriftCheck::Take(const LogEntry& entry) {
     return;
   }
   const auto transform = TransformOf(key);
-  const absl::Status status =
-      transform.ok()
-          ? (*transform)->Apply(decision.columns(), &scratch_, &matrix_)
-          : transform.status();
+  absl::Status status = transform.status();
+  // Drift is measured on requests that the version would serve.
+  BoundColumns bound;
+  if (status.ok()) {
+    status = bound.Bind((*transform)->schema(), decision.columns());
+  }
+  if (status.ok()) {
+    status = (*transform)->Apply(decision.columns(), &scratch_, &matrix_);
+  }
   if (!status.ok()) {
     refused_.Add(entry, status.message());
     return;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/stable_math.h"
+#include "core/base/status_macros.h"
 
 namespace sortition {
 namespace {
@@ -77,9 +78,9 @@ double LogAboveBaseline(double model_probability, double log_propensity,
       std::array{log_propensity, is_baseline ? 0.0 : -HUGE_VAL});
 }
 
-double MixtureLogPropensity(std::span<const MixedArm> arms, size_t own,
-                            const BaselinePlan* plan, const PolicyQuery& query,
-                            const Draw& draw, PolicyWorkspace* workspace) {
+absl::StatusOr<double> MixtureLogPropensity(
+    std::span<const MixedArm> arms, size_t own, const BaselinePlan* plan,
+    const PolicyQuery& query, const Draw& draw, PolicyWorkspace* workspace) {
   const bool explores =
       plan != nullptr && plan->mode == model::v1::EXPLORE_ABOVE_BASELINE;
   // Otherwise all arms take the baseline.
@@ -95,6 +96,7 @@ double MixtureLogPropensity(std::span<const MixedArm> arms, size_t own,
     if (a == own) continue;
     log_propensity =
         arms[a].policy->LogPropensity(query, draw.action, workspace);
+    RETURN_IF_ERROR(workspace->refusal);
     if (explores) {
       log_propensity = LogAboveBaseline(plan->model_probability, log_propensity,
                                         is_baseline);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/hash.h"
 #include "core/data/action.h"
@@ -56,10 +57,11 @@ struct MixedArm {
 
 // Returns log Σ_a q_a p_a(action), where arm `own` drew `draw` and p_a is the
 // whole choice of an arm, with its baseline where `plan` is not null. No arm
-// plays an F-score game.
-double MixtureLogPropensity(std::span<const MixedArm> arms, size_t own,
-                            const BaselinePlan* plan, const PolicyQuery& query,
-                            const Draw& draw, PolicyWorkspace* workspace);
+// plays an F-score game. InvalidArgument if an arm refuses the query: the
+// mixture is not defined then.
+absl::StatusOr<double> MixtureLogPropensity(
+    std::span<const MixedArm> arms, size_t own, const BaselinePlan* plan,
+    const PolicyQuery& query, const Draw& draw, PolicyWorkspace* workspace);
 
 // Returns log Σ_a q_a exp(l_a); -infinity where no l_a is above it. As many
 // probabilities as log-propensities.

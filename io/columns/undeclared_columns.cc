@@ -9,11 +9,10 @@
 namespace sortition {
 
 absl::Status UndeclaredColumns::Bind(const sortition::v1::Columns& columns) {
-  // A column that an inferred schema has may not be absent, and it must have
-  // all that are there.
-  const auto num_columns =
+  // An inferred schema suits columns that it has, all of them and no others.
+  const auto size =
       static_cast<size_t>(columns.candidate_size() + columns.query_size());
-  if (schema_ != nullptr && schema_->size() == num_columns &&
+  if (schema_ != nullptr && schema_->size() == size &&
       bound_.Bind(*schema_, columns).ok()) {
     return absl::OkStatus();
   }

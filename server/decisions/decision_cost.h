@@ -39,8 +39,8 @@ absl::StatusOr<double> DecisionSeconds(const v1::DecisionContext& context,
                                        const VersionChoice& choice,
                                        const PolicyQuery& query);
 
-// Returns about how long an aggregation without its bootstrap, and of that:
-// `work` is as limits.max_aggregate_work counts it.
+// Returns about how long an aggregation takes with its bootstrap, whose `work`
+// is counted as by limits.max_aggregate_work.
 double AggregateSeconds(uint32_t num_eligible, uint32_t num_sources,
                         uint64_t work);
 

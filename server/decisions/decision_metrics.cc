@@ -91,11 +91,11 @@ void DecisionMetrics::Count(const PolicyQuery& query,
 
 MetricCounter* DecisionMetrics::UnreadCounter(const std::string& model,
                                               const std::string& column) {
-  const std::lock_guard lock(unread_mutex_);
-  const bool is_known = unread_.contains({model, column});
-  const std::string name =
-      is_known || unread_.size() < kMaxUnreadColumns ? column : "";
-  MetricCounter*& counter = unread_[{model, name}];
+  auto& counters = unread_[model];
+  const auto known = counters.find(column);
+  if (known != counters.end()) return known->second;
+  const std::string name = counters.size() < kMaxUnreadColumns ? column : "";
+  MetricCounter*& counter = counters[name];
   if (counter == nullptr) {
     counter = metrics_->Counter(
         "sortition_unread_columns_total",
@@ -112,6 +112,7 @@ void DecisionMetrics::CountUnread(const std::string& model,
   for (const auto* of_scope : {&columns.candidate(), &columns.query()}) {
     for (const v1::Column& column : *of_scope) {
       if (schema.Find(column.name()).has_value()) continue;
+      const std::lock_guard lock(unread_mutex_);
       UnreadCounter(model, column.name())->Increment();
     }
   }

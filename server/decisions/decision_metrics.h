@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "core/features/schema/schema.h"
@@ -27,8 +26,8 @@ class DecisionMetrics {
              const Draw& draw, bool degraded, const VersionCounters* counters);
 
   // Counts, by name, the columns of a request to `model` that its version,
-  // which reads `schema`, ignored. Names beyond kMaxUnreadColumns count under
-  // the empty name.
+  // which reads `schema`, ignored. Names of a model beyond kMaxUnreadColumns
+  // count under the empty name.
   static constexpr size_t kMaxUnreadColumns = 200;
   void CountUnread(const std::string& model, const Schema& schema,
                    const v1::Columns& columns);
@@ -37,6 +36,7 @@ class DecisionMetrics {
   void CountInterleaved() { interleaved_->Increment(); }
 
  private:
+  // Requires unread_mutex_.
   MetricCounter* UnreadCounter(const std::string& model,
                                const std::string& column);
   void ObserveFirst(double log_propensity, const VersionCounters* counters);
@@ -54,7 +54,8 @@ class DecisionMetrics {
   MetricHistogram* const game_gap_;
   std::mutex unread_mutex_;
   // By model and column.
-  absl::flat_hash_map<std::pair<std::string, std::string>, MetricCounter*>
+  absl::flat_hash_map<std::string,
+                      absl::flat_hash_map<std::string, MetricCounter*>>
       unread_;
 };
 

@@ -42,7 +42,6 @@ void RankingService::AddDetails(const CheckedRequest& checked, const Draw& draw,
 }
 
 void RankingService::AddChoice(const CheckedRequest& checked,
-                               DecisionScratch* scratch,
                                log::v1::Decision* record) {
   const BaselinePlan* const plan =
       checked.plan.has_value() ? &*checked.plan : nullptr;
@@ -63,10 +62,7 @@ void RankingService::AddChoice(const CheckedRequest& checked,
     FillInterleaving(*checked.set, *checked.choice.interleaved,
                      record->mutable_interleaving());
   }
-  if (checked.choice.arm == nullptr) return;
-  FillArmChoice(*checked.set, checked.choice, plan, checked.query,
-                checked.policy->action_kind(), scratch->draw, &scratch->others,
-                record->mutable_arm());
+  if (checked.choice.arm != nullptr) *record->mutable_arm() = checked.arm;
 }
 
 }  // namespace sortition

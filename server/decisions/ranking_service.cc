@@ -195,12 +195,13 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
                                     CheckedRequest* checked,
                                     DecisionScratch* scratch,
                                     v1::DecisionResult* result) {
-  ASSIGN_OR_RETURN(
-      const double seconds,
-      DecisionSeconds(context, *checked->set, checked->choice, checked->query));
-  if (IsTooLong(seconds, scratch)) return TooLong();
   const Clock::time_point start = Clock::now();
-  const absl::Status status = DrawAndLog(context, checked, scratch, result);
+  const auto seconds =
+      DecisionSeconds(context, *checked->set, checked->choice, checked->query);
+  if (seconds.ok() && IsTooLong(*seconds, scratch)) return TooLong();
+  const absl::Status status =
+      seconds.ok() ? DrawAndLog(context, checked, scratch, result)
+                   : seconds.status();
   const VersionCounters* const counters = checked->choice.model->counters.get();
   if (counters != nullptr) {
     counters->Count(
@@ -229,6 +230,12 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
   const Draw& draw = scratch->draw;
   RETURN_IF_ERROR(ValidateLogPropensity(draw.log_propensity, "features",
                                         "overflow the model's scores"));
+  if (checked->choice.arm != nullptr) {
+    RETURN_IF_ERROR(FillArmChoice(
+        *checked->set, checked->choice,
+        checked->plan.has_value() ? &*checked->plan : nullptr, query,
+        policy.action_kind(), draw, &scratch->others, &checked->arm));
+  }
   if (draw.game_rounds.has_value()) {
     AddDegraded(absl::StrFormat("game stopped after %d rounds, gap %.3g",
                                 *draw.game_rounds, draw.game->gap),
@@ -238,7 +245,7 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
       decision, checked->degraded,
       [&](log::v1::Decision* record) {
         AddDetails(*checked, draw, record);
-        AddChoice(*checked, scratch, record);
+        AddChoice(*checked, record);
       },
       scratch));
   if (checked->choice.arm != nullptr) {

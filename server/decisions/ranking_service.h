@@ -57,6 +57,7 @@ class RankingService {
     // Set where the caller's baseline has a part.
     std::optional<BaselinePlan> plan;
     BaselineOutcome outcome;
+    log::v1::ArmChoice arm;  // Where traffic is split.
 
     bool is_baseline() const {
       return plan.has_value() && !outcome.model_decided;
@@ -110,7 +111,7 @@ class RankingService {
   static void AddDetails(const CheckedRequest& checked, const Draw& draw,
                          log::v1::Decision* record);
   // Sets how it came to its version and its action.
-  static void AddChoice(const CheckedRequest& checked, DecisionScratch* scratch,
+  static void AddChoice(const CheckedRequest& checked,
                         log::v1::Decision* record);
 
   const config::v1::RequestLimits limits_;

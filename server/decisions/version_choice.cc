@@ -198,21 +198,30 @@ void FillInterleaving(const ServingSet& set,
   record->set_salt(set.serving.interleave().salt());
 }
 
-void FillArmChoice(const ServingSet& set, const VersionChoice& choice,
-                   const BaselinePlan* plan, const PolicyQuery& query,
-                   ActionKind kind, const Draw& draw, PolicyWorkspace* others,
-                   log::v1::ArmChoice* record) {
+absl::Status FillArmChoice(const ServingSet& set, const VersionChoice& choice,
+                           const BaselinePlan* plan, const PolicyQuery& query,
+                           ActionKind kind, const Draw& draw,
+                           PolicyWorkspace* others,
+                           log::v1::ArmChoice* record) {
   record->set_probability(choice.arm->probability);
   *record->mutable_split() = set.serving.split();
   record->set_primary_version(set.primary->version);
-  if (set.has_f_beta_game) return;
+  if (set.has_f_beta_game) return absl::OkStatus();
   std::vector<MixedArm> arms;
   for (const ServingSet::Arm& arm : set.arms) {
     arms.push_back({&*arm.model->PolicyFor(kind), arm.probability});
   }
-  record->set_mixture_log_propensity(MixtureLogPropensity(
+  const auto mixture = MixtureLogPropensity(
       arms, static_cast<size_t>(choice.arm - set.arms.data()), plan, query,
-      draw, others));
+      draw, others);
+  if (!mixture.ok()) {
+    return absl::Status(
+        mixture.status().code(),
+        absl::StrCat("context.candidates: ", mixture.status().message(),
+                     " (another version of the split)"));
+  }
+  record->set_mixture_log_propensity(*mixture);
+  return absl::OkStatus();
 }
 
 }  // namespace sortition

@@ -51,10 +51,10 @@ void FillInterleaving(const ServingSet& set,
 
 // Fills in how a decision came to its version. `plan` is that of the baseline;
 // null: the model decides alone. `others` is memory for the policies of the
-// other arms.
-void FillArmChoice(const ServingSet& set, const VersionChoice& choice,
-                   const BaselinePlan* plan, const PolicyQuery& query,
-                   ActionKind kind, const Draw& draw, PolicyWorkspace* others,
-                   log::v1::ArmChoice* record);
+// other arms. InvalidArgument if one of them refuses the query.
+absl::Status FillArmChoice(const ServingSet& set, const VersionChoice& choice,
+                           const BaselinePlan* plan, const PolicyQuery& query,
+                           ActionKind kind, const Draw& draw,
+                           PolicyWorkspace* others, log::v1::ArmChoice* record);
 
 }  // namespace sortition

@@ -91,7 +91,7 @@ void ModelsService::FillStatus(const ModelState& state,
   status->set_policy(serving.policy_name);
   status->set_num_features(serving.num_features);
   if (serving.schema() != nullptr) {
-    *status->mutable_schema() = serving.schema()->declared();
+    *status->mutable_schema() = state.set->RequestSchema();
   }
   status->set_loaded_time_us(serving.loaded_time_us);
   status->set_checksum(serving.checksum);

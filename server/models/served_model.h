@@ -74,8 +74,8 @@ std::shared_ptr<const ServedModel> MakeUniformModel(
 
 // Makes a version ready to serve: its policy has passed the self-test and has
 // answered the warm-up queries. It must be for the calls and the number of
-// features of `serving`, which serves now, or for columns of the same types. On
-// error, stores in `failure` what failed.
+// features of `serving`, which serves now, or for columns as well. On error,
+// stores in `failure` what failed.
 absl::StatusOr<std::shared_ptr<const ServedModel>> MakeServedModel(
     const StoredModel& stored, const ServedModel& serving, int64_t time_us,
     LoadFailure* failure,

@@ -151,6 +151,34 @@ uint64_t ServingSet::bytes() const {
   return bytes;
 }
 
+model::v1::Schema ServingSet::RequestSchema() const {
+  model::v1::Schema merged;
+  std::map<std::string, int> places;
+  const auto add = [&](const ServedModel& model, bool decides) {
+    if (model.schema() == nullptr) return;
+    for (const auto& column : model.schema()->declared().column()) {
+      const auto [place, is_new] =
+          places.emplace(column.name(), merged.column_size());
+      model::v1::ColumnSchema& of_set =
+          is_new ? *merged.add_column() : *merged.mutable_column(place->second);
+      const bool is_required =
+          decides &&
+          column.if_absent_case() == model::v1::ColumnSchema::IF_ABSENT_NOT_SET;
+      if (is_new) of_set = column;
+      if (is_required) {
+        of_set.clear_if_absent();
+      } else if (is_new && !decides) {
+        of_set.set_missing(true);
+      }
+    }
+  };
+  add(*primary, true);
+  for (const Arm& arm : arms) add(*arm.model, true);
+  if (interleaved.has_value()) add(*interleaved->other, true);
+  for (const auto& [version, model] : loaded) add(*model, false);
+  return merged;
+}
+
 std::vector<VersionUse> UsesOf(const model::v1::Serving& serving) {
   std::vector<VersionUse> uses;
   std::set<uint64_t> versions;

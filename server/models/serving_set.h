@@ -67,6 +67,10 @@ struct ServingSet {
   const ServedModel* FindVersion(uint64_t version) const;
   const ServedModel* FindLabel(absl::string_view label) const;
   uint64_t bytes() const;  // Of all loaded versions.
+  // Returns the columns that requests should have: those of all loaded
+  // versions. A column has no default if requests without it are refused.
+  // Empty: versions take features.
+  model::v1::Schema RequestSchema() const;
 };
 
 // A version that a state names, and as what.

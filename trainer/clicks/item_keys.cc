@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "core/features/schema/bound_columns.h"
 #include "trainer/frames/model_frame.h"
 
 namespace sortition {
@@ -165,6 +166,12 @@ std::optional<LeftOutReason> ItemKeys::Read(const log::v1::Decision& decision) {
       items_ == ClickItems::kRegression && decision.has_columns();
   if (is_made && (features_ == nullptr || features_->transform() == nullptr)) {
     return LeftOutReason::kColumns;
+  }
+  // Keys of decisions with a column and without it would not be comparable.
+  BoundColumns bound;
+  if (is_made &&
+      !bound.Bind(features_->transform()->schema(), decision.columns()).ok()) {
+    return LeftOutReason::kBadFeatures;
   }
   const auto view = is_made ? ViewFeatures(decision, features_, &scratch_)
                             : ViewDecision(decision);

@@ -10,7 +10,6 @@
 #include "core/features/feature_learning.h"
 #include "core/features/feature_transform.h"
 #include "core/features/schema/bound_columns.h"
-#include "core/features/schema/column_presence.h"
 #include "io/columns/word_vector_file.h"
 #include "io/files.h"
 #include "io/models/text_message.h"
@@ -36,31 +35,6 @@ Assumption MakeAssumption(absl::string_view option, std::string sentence) {
   return assumption;
 }
 
-// Returns `spec` with what the log says of columns that decisions lack: where
-// training takes them for missing, the version does so, too. NotFound if no
-// decision has the column.
-absl::StatusOr<model::v1::FeatureSpec> DeclareAbsent(
-    model::v1::FeatureSpec spec, const ColumnPresence& presence) {
-  for (const size_t index : presence.AbsentWithoutDefault()) {
-    auto& column =
-        *spec.mutable_schema()->mutable_column(static_cast<int>(index));
-    if (presence.NumAbsent(index) == presence.num_queries()) {
-      return absl::NotFoundError(absl::StrCat(
-          "features: no decision of the log has the column '", column.name(),
-          "'; correct its name, or declare what its absence means (if_absent, "
-          "such as missing: true)"));
-    }
-    column.set_missing(true);
-  }
-  if (const std::string text = presence.AbsentText(); !text.empty()) {
-    LogWarning(
-        "columns without a default are absent from decisions and count "
-        "as missing, in requests to the new version, too",
-        {{"columns", text}});
-  }
-  return spec;
-}
-
 // Learns the features of `spec` from the columns of the decisions that are
 // read, whatever came of them.
 absl::StatusOr<model::v1::Features> LearnFromLog(
@@ -77,13 +51,14 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
   ASSIGN_OR_RETURN(const Schema schema, Schema::Create(spec.schema()));
   RETURN_IF_ERROR(CheckedSpec(schema, spec).status());
   BoundColumns bound;
+  uint64_t num_queries = 0;
   uint64_t num_others = 0;
   absl::Status first_other;
+  ScanEnds ends;
   // Visits the columns whose types are those of the schema.
   const auto queries = [&](QueryVisitor visit) {
     TupleCounts counts;
-    ScanEnds ends;
-    num_others = 0;
+    num_queries = num_others = 0;
     return ScanTuples(
         log,
         [&](const log::v1::BanditTuple& tuple) -> absl::Status {
@@ -93,7 +68,10 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
           }
           const absl::Status fits = bound.Bind(schema, decision.columns(),
                                                {.absent_is_missing = true});
-          if (fits.ok()) return visit(decision.columns());
+          if (fits.ok()) {
+            ++num_queries;
+            return visit(decision.columns());
+          }
           if (num_others++ == 0) {
             first_other = absl::Status(
                 fits.code(), absl::StrCat("decision '", decision.decision_id(),
@@ -103,27 +81,22 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
         },
         &counts, &ends);
   };
-  ColumnPresence presence(schema);
-  RETURN_IF_ERROR(queries([&](const v1::Columns& columns) {
-    presence.Add(columns);
-    return absl::OkStatus();
-  }));
-  if (presence.num_queries() == 0 && num_others > 0) return first_other;
-  if (presence.num_queries() == 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "features is '", options.features(),
-        "', must be empty: no decision in ", options.tuples(), " has columns"));
+  absl::StatusOr<model::v1::Features> features =
+      LearnFeatures(spec, queries, vectors);
+  if (num_queries > 0) {
+    if (num_others > 0) {
+      LogWarning(
+          "decisions left out of learning features, columns have other "
+          "types",
+          {{"decisions", num_others},
+           {"first", std::string(first_other.message())}});
+    }
+    return features;
   }
-  if (num_others > 0) {
-    LogWarning(
-        "decisions left out of learning features, columns have other "
-        "types",
-        {{"decisions", num_others},
-         {"first", std::string(first_other.message())}});
-  }
-  ASSIGN_OR_RETURN(const model::v1::FeatureSpec learned,
-                   DeclareAbsent(spec, presence));
-  return LearnFeatures(learned, queries, vectors);
+  if (num_others > 0) return first_other;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "features is '", options.features(), "', must be empty: no decision in ",
+      options.tuples(), " has columns"));
 }
 
 // Returns the number of features that most of the newest decisions have; 0

@@ -30,8 +30,8 @@ absl::StatusOr<ModelFrame> MakeFrame(
 // Reads a FeatureSpec in text form. InvalidArgument naming the file.
 absl::StatusOr<model::v1::FeatureSpec> ReadFeatureSpec(const std::string& path);
 
-// FailedPrecondition if no version with these features may follow `before`, so
-// that training does not begin in vain.
+// FailedPrecondition if no version with these features may follow `before`.
+// Called before training, so that the error comes early.
 absl::Status CheckMayFollow(const model::v1::FeatureSpec& spec,
                             const model::v1::Model& before);
 

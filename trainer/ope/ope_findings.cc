@@ -257,8 +257,9 @@ StoredFinding LacksColumns(const JudgedPolicy& policy,
       "absent_columns", StoredFinding::CAUTION,
       absl::StrCat("Policy '", policy.name(),
                    "' reads columns that decisions lack: ", columns,
-                   ". They count as missing. The estimate is of the policy "
-                   "without them, and says less of requests that have them."));
+                   ". They count as missing, so that the estimate is of the "
+                   "policy without them: requests that have them may earn more "
+                   "or less."));
 }
 
 StoredFinding LearnedFromLog(const JudgedPolicy& policy, uint64_t before,

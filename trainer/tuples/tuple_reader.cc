@@ -113,7 +113,14 @@ class Reader {
     }
     TakeAbstained();
     data_.warmup = warmup_.Take();
-    if (presence_.has_value()) data_.absent_columns = presence_->Counts();
+    if (presence_.has_value()) {
+      data_.absent_columns = presence_->Counts();
+      data_.tuples_with_columns = presence_->num_queries();
+      if (!data_.absent_columns.empty()) {
+        LogWarning("tuples lack columns, which count as missing",
+                   {{"columns", presence_->AbsentText()}});
+      }
+    }
     return std::move(data_);
   }
 

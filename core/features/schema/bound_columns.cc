@@ -15,20 +15,26 @@ using model::v1::ColumnSchema;
 using sortition::v1::Column;
 using sortition::v1::Columns;
 
-// Returns the names of columns that the schema does not have, one of which may
-// be a misspelling, as "; it does not read 'Price', 'colour'".
+// Returns the columns that the schema does not have, one of which may be a
+// misspelling, as "; the model does not read 'Price', 'colour'".
 std::string UnreadText(const Schema& schema, const Columns& columns) {
   constexpr size_t kMaxNames = 5;
   std::vector<std::string> names;
+  size_t num_others = 0;
   for (const auto* of_scope : {&columns.candidate(), &columns.query()}) {
     for (const Column& column : *of_scope) {
-      if (names.size() == kMaxNames) break;
       if (schema.Find(column.name()).has_value()) continue;
-      names.push_back(absl::StrCat("'", column.name(), "'"));
+      if (names.size() < kMaxNames) {
+        names.push_back(absl::StrCat("'", column.name(), "'"));
+      } else {
+        ++num_others;
+      }
     }
   }
   if (names.empty()) return "";
-  return absl::StrCat("; it does not read ", absl::StrJoin(names, ", "));
+  return absl::StrCat(
+      "; the model does not read ", absl::StrJoin(names, ", "),
+      num_others > 0 ? absl::StrCat(" and ", num_others, " more") : "");
 }
 
 absl::Status Absent(const Schema& schema, const ColumnSchema& column,

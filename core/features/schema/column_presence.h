@@ -12,9 +12,9 @@
 
 namespace sortition {
 
-// A log holds what callers sent. Queries of the time before a column was sent
-// lack it, and judging them by a version that reads it counts the column as
-// missing. Not thread-safe.
+// Counts the queries of a log that lack columns of a schema. Queries that were
+// logged before callers sent a column lack it; a version that reads the column
+// then takes it for missing. Not thread-safe.
 class ColumnPresence {
  public:
   // `schema` must outlive it.

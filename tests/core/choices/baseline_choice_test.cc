@@ -210,7 +210,7 @@ TEST_F(ModeTest, TheBaselineDecidesWithTheCallersPropensity) {
     }
     // All arms take the baseline.
     const std::vector<MixedArm> arms = {{&policy, 0.25}, {&policy, 0.75}};
-    EXPECT_EQ(MixtureLogPropensity(arms, 0, &plan, query_, draw_, &workspace_),
+    EXPECT_EQ(*MixtureLogPropensity(arms, 0, &plan, query_, draw_, &workspace_),
               -1.5);
   }
 }

@@ -228,7 +228,7 @@ class Choice {
   }
 
   double Mixture(size_t own, const Draw& draw) {
-    return MixtureLogPropensity(arms_, own, plan(), query_, draw, &workspace_);
+    return *MixtureLogPropensity(arms_, own, plan(), query_, draw, &workspace_);
   }
 
  private:

@@ -2,6 +2,7 @@
 // A service in this process that logs decisions of one model, whose versions
 // and what serves of them a test chooses. The same in every run: draws, arms
 // and ids come from fixed salts and the ids of the requests.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -79,6 +80,8 @@ class ModesServer {
     *request.mutable_context() = context;
     return service_->Select(request, &scratch_, &select_);
   }
+  // The candidate of the last selection, which did not abstain.
+  int32_t selected() const { return static_cast<int32_t>(select_.selected()); }
   absl::Status Rank(const v1::DecisionContext& context, uint32_t top_k) {
     v1::RankRequest request;
     *request.mutable_context() = context;

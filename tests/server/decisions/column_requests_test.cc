@@ -115,12 +115,13 @@ TEST_F(ColumnRequestsTest, NamesWhatIsWrong) {
   columns.mutable_candidate(0)->set_name("colour");
   EXPECT_THAT(
       Try(columns),
-      StatusIs(StatusCode::kInvalidArgument,
-               AllOf(HasSubstr(absl::StrCat("context.candidates.columns: "
-                                            "column '",
-                                            name, "' is absent")),
-                     HasSubstr("it does not read 'colour' (version 1 of the "
-                               "model)"))));
+      StatusIs(
+          StatusCode::kInvalidArgument,
+          AllOf(HasSubstr(absl::StrCat("context.candidates.columns: "
+                                       "column '",
+                                       name, "' is absent")),
+                HasSubstr("the model does not read 'colour' (version 1 of the "
+                          "model)"))));
   columns = Good();
   v1::Column* const first = columns.mutable_candidate(0);
   first->mutable_texts()->clear_values();

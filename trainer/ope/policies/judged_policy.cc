@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/bound_columns.h"
 #include "core/features/schema/column_presence.h"
 #include "core/policies/distribution_factory.h"
 
@@ -46,6 +47,16 @@ class StoredPolicy : public JudgedPolicy {
     return presence_.has_value() ? presence_->AbsentText() : "";
   }
 
+  std::string UnknownText() const override {
+    return "a version reads a column with another type";
+  }
+  bool Knows(const LoggedDecision& decision) const override {
+    return Binds(decision, {.absent_is_missing = true});
+  }
+  bool CouldDecide(const LoggedDecision& decision) const override {
+    return Binds(decision, {});
+  }
+
   absl::Status View(const LoggedDecision& decision, bool wants_first,
                     PolicyView* view) override {
     ViewByLinear(policy_, decision, wants_first, &workspace_, view);
@@ -63,6 +74,14 @@ class StoredPolicy : public JudgedPolicy {
   }
 
  private:
+  bool Binds(const LoggedDecision& decision, const BindOptions& options) const {
+    const FeatureTransform* const transform = policy_.features().transform();
+    if (transform == nullptr || decision.query.columns == nullptr) return true;
+    BoundColumns bound;
+    return bound.Bind(transform->schema(), *decision.query.columns, options)
+        .ok();
+  }
+
   const LinearPolicy policy_;
   const model::v1::Policy law_;
   const std::unique_ptr<const ActionDistribution> distribution_;

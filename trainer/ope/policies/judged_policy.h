@@ -87,6 +87,8 @@ class JudgedPolicy {
   virtual std::string UnknownText() const {
     return "a file lacks its probabilities";
   }
+  // Returns whether it could have decided: no column is absent that it reads.
+  virtual bool CouldDecide(const LoggedDecision&) const { return true; }
   // Whether it can say what it would do. Decisions that one of the policies
   // does not know are left out for all of them.
   virtual bool Knows(const LoggedDecision&) const { return true; }

@@ -111,6 +111,10 @@ absl::Status LoggingPolicies::View(const LoggedDecision& decision,
   // How far an order is cut may depend on the version: one may lack the
   // propensities of ranks.
   if (!is_mixed_ || decision.is_cut) return absl::OkStatus();
+  // A version that would have refused the request has no probability here.
+  for (const Logging& logging : policies_) {
+    if (!logging.policy->CouldDecide(decision)) return absl::OkStatus();
+  }
   double mixture = 0;
   for (Logging& logging : policies_) {
     if (&logging.view != logging_view_) {

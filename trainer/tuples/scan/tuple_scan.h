@@ -41,6 +41,7 @@ struct TupleCounts {
   // From a column that the features read, and that has no default, to count:
   // tuples that are used and lack it. It counts as missing.
   std::map<std::string, uint64_t> absent_columns;
+  uint64_t tuples_with_columns = 0;  // Used ones.
   SegmentDamage damage;
   // Time of the last feedback for decisions that an incomplete log lacks; 0:
   // the log does not say that it is incomplete.

@@ -150,8 +150,8 @@ TEST(BoundColumnsTest, ForgetsTheRequestBefore) {
   EXPECT_EQ(bound.column(1).Text(1), "blue");
 }
 
-// What a server does: it checks all columns once, and binds those that each
-// version reads.
+// Checks as a server does: all columns once, and then those that the version
+// reads.
 absl::Status CheckAndBind(const Schema& schema, const Columns& columns) {
   RETURN_IF_ERROR(CheckColumns(columns));
   BoundColumns bound;
@@ -197,9 +197,10 @@ TEST(BoundColumnsTest, AMisspeltNameStandsInTheError) {
   Columns columns = GoodColumns();
   FindColumn(&columns, "price")->set_name("prise");
   BoundColumns bound;
-  EXPECT_THAT(bound.Bind(GoodSchema(), columns),
-              IsInvalidArgument("column 'price' is absent, must be a NUMBER of "
-                                "the candidates; it does not read 'prise'"));
+  EXPECT_THAT(
+      bound.Bind(GoodSchema(), columns),
+      IsInvalidArgument("column 'price' is absent, must be a NUMBER of "
+                        "the candidates; the model does not read 'prise'"));
 }
 
 TEST(BoundColumnsTest, AbsentColumnsAreMissingInOldLogs) {
