@@ -57,13 +57,21 @@ absl::Status CheckTrainingWeight(const TrainData& data) {
   constexpr double kRounding = 1e-9;
   if (total >= kFewestTuples - kRounding) return absl::OkStatus();
   return NotYetError(absl::StrCat(
-      "too few tuples: the ", policy->num_tuples(), " to train count as ",
-      total, ", must count as at least ", kFewestTuples,
+      "not enough data yet: the ", policy->num_tuples(),
+      " tuples to train count as ", total, ", must count as at least ",
+      kFewestTuples,
       "; each counts as 1, or less if its unit has many others, or if it is "
       "old and decay is short"));
 }
 
 }  // namespace
+
+absl::Status NoTuplesYet(const TrainOptions& options) {
+  return NotYetError(absl::StrCat(
+      "no tuple in ", options.tuples(),
+      " yet: the sidecar writes the tuple of a decision once the time in which "
+      "its feedback counts is over (join.reward_wait_time_seconds)"));
+}
 
 absl::Status CheckLearnable(const TrainOptions& options,
                             const TrainData& data) {
@@ -75,6 +83,7 @@ absl::Status CheckLearnable(const TrainOptions& options,
     absl::StrAppend(&left_out, "; ",
                     TimesText(options.since(), options.until()));
   }
+  if (data.counts().read_tuples == 0) return NoTuplesYet(options);
   if (train + validation + test == 0) {
     return NotYetError(absl::StrCat("no tuple of model '", options.model(),
                                     "' in ", options.tuples(), " can be used (",
@@ -82,7 +91,7 @@ absl::Status CheckLearnable(const TrainOptions& options,
   }
   if (std::min({train, validation, test}) < kFewestTuples) {
     return NotYetError(absl::StrCat(
-        "too few tuples: ", train, " to train and, of version ",
+        "not enough data yet: ", train, " tuples to train and, of version ",
         data.counts().baseline_version, ", ", validation, " to validate, ",
         test, " to test, must be at least ", kFewestTuples, " each (", left_out,
         "); ", HelpWithParts(options, data)));
