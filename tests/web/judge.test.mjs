@@ -28,6 +28,17 @@ test('a sidecar that is not seen, has a problem or lags is told from one that wo
   assert.equal(judge.joining({sidecar_problem: ''}).level, 'none');
 });
 
+test('a training that fails is told, and one that waits is no failure', () => {
+  const of = (...outcomes) => judge.training({models: [{name: 'm', runs: outcomes.map((outcome, i) =>
+    ({kind: ['train', 'prune'][i], outcome, verdict: `because ${i}`, next_step: 'Mend it.'}))}]});
+  assert.deepEqual(of('FAILED'), {level: 'bad', title: 'Training fails',
+    text: 'The last train of m: because 0 Mend it.'});
+  assert.equal(of('DONE', 'FAILED').text, 'The last prune of m: because 1 Mend it.');
+  assert.equal(of('NOT_YET').level, 'none');
+  assert.equal(of('NOTHING_BETTER', 'DONE').level, 'good');
+  assert.equal(judge.training({models: [{name: 'm'}]}).title, 'No training yet');
+});
+
 test('policies join what serves, what decided and what was earned', () => {
   const [answers, home] = judge.policies(statuses.busy());
   assert.equal(answers.model, 'answers');
