@@ -21,6 +21,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Of answers before the first version, to requests with a baseline.
+constexpr char kColdStart[] =
+    "no model loaded: the baseline, with some of the uniform policy";
+
 // Returns the name of the call that `model` answers.
 const char* MethodOf(const ServedModel& model) {
   return model.select.has_value() ? "Select"
@@ -96,7 +100,9 @@ absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
   ASSIGN_OR_RETURN(checked.choice,
                    ChooseVersion(*checked.set, context, result->decision_id()));
   checked.policy = &*checked.choice.model->PolicyFor(action_kind);
-  checked.degraded = checked.choice.model->degraded;
+  checked.degraded = StartsCold(context, checked)
+                         ? kColdStart
+                         : checked.choice.model->degraded;
   return checked;
 }
 

@@ -102,6 +102,7 @@ test('the first call is JSON that a shell passes on as it is', () => {
   const {num_features: width, dense} = body.context.candidates;
   assert.equal(dense.values.length % width, 0);
   assert.ok(body.top_k <= dense.values.length / width);
+  assert.deepEqual(body.context.baseline, {});  // The order that came.
   assert.match(lines.ask, /authorization: Bearer TOKEN/);
   const feedback = JSON.parse(lines.report.match(/-d '([^']*)'$/)[1]);
   assert.equal(feedback.feedback[0].decision_id, body.context.decision_id);

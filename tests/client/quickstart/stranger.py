@@ -2,6 +2,7 @@
 """A stranger's application on `sortition quickstart`, with real processes.
 
 usage: stranger.py [--seeds N] [--first N] [--null] [--explore SHARE] [--kind rank|select]
+                   [--auto_features] [--new_column]
 
 An application sends named columns and texts in the order that it has today, and nothing else
 that somebody would have to know. Its users click twice, change their minds, and dislike things.
@@ -43,7 +44,7 @@ NIGHT_HOURS = 8
 CATEGORIES = ["news", "sport", "travel", "food", "film"]
 WORDS = ["new", "best", "cheap", "red", "guide", "review", "of", "the", "city", "home"]
 
-# Until `train --features=auto` drafts it from the log.
+# Without --auto_features.
 FEATURES = """schema {
   column { name: "kind" type: CATEGORY }
   column { name: "price" type: NUMBER }
@@ -121,14 +122,16 @@ class Stranger:
         self.world = World(seed, options.null, options.candidates)
         self.programs: dict[str, subprocess.Popen] = {}
         self.number = 0
+        self.has_new_column = False
         self.log = open(folder.parent / "trainer.log", "w+", encoding="utf-8")
         self.failures: list[str] = []
         command = [BIN / "sortition", "quickstart", folder, "--write_only", "--free_ports",
                    "--reward_wait_time_seconds=2"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         (folder / "features.textproto").write_text(FEATURES, encoding="utf-8")
+        features = "auto" if options.auto_features else f"{folder}/features.textproto"
         with open(folder / "trainer.textproto", "a", encoding="utf-8") as file:
-            file.write(f'features: "{folder}/features.textproto"\n' + options.train)
+            file.write(f'features: "{features}"\n' + options.train)
         self.start("server", *([f"--cold_start.explore={options.explore}"] if options.explore else []))
         self.start("sidecar", "--join.slack_seconds=0.1", "--poll_seconds=0.02")
 
@@ -180,14 +183,16 @@ class Stranger:
             self.number += 1
             decision = f"d-{self.number}"
             query, items = self.world.page()
+            columns = [
+                {"name": "kind", "categories": {"values": [item["kind"] for item in items]}},
+                {"name": "price", "numbers": {"values": [item["price"] for item in items]}},
+                {"name": "title", "texts": {"values": [item["title"] for item in items]}}]
+            if self.has_new_column:
+                columns.append({"name": "stock", "numbers": {"values": [7.0 for _ in items]}})
             body = {"context": {"decision_id": decision, "baseline": {}, "candidates": {"columns": {
                 "num_candidates": len(items),
                 "query": [{"name": "query", "texts": {"values": [query]}}],
-                "candidate": [
-                    {"name": "kind", "categories": {"values": [item["kind"] for item in items]}},
-                    {"name": "price", "numbers": {"values": [item["price"] for item in items]}},
-                    {"name": "title", "texts": {"values": [item["title"] for item in items]}},
-                ]}}}}
+                "candidate": columns}}}}
             if rank:
                 body["top_k"] = self.options.top_k
                 order = self.call("/v1/rank", body)["order"]
@@ -228,7 +233,10 @@ class Stranger:
 
     def live(self, blocks: int) -> dict:
         first, before, after, at = None, [], [], 0
-        for k in range(blocks):
+        # After the first version, two blocks measure it.
+        for k in range(blocks + 2):
+            if first is None and k >= blocks:
+                break
             (before if first is None else after).append(self.block())
             at = BLOCK_SECONDS * (k + 2)
             self.joined()
@@ -239,6 +247,7 @@ class Stranger:
             if k == 1:
                 self.end("server")
                 self.start("server", *self.server_flags)
+            self.has_new_column = self.options.new_column and first is not None
             if first is not None and len(after) >= 2:
                 break
         looks = self.looks()
@@ -297,6 +306,10 @@ def main() -> int:
     parser.add_argument("--candidates", type=int, default=5)
     parser.add_argument("--top_k", type=int, default=1)
     parser.add_argument("--train", default="")
+    # What waits for other parts of the project: features that are drafted from the log, and
+    # columns that the version which serves does not read.
+    parser.add_argument("--auto_features", action="store_true")
+    parser.add_argument("--new_column", action="store_true")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--no_night", dest="night", action="store_false")
     parser.add_argument("--no_verify", dest="verify", action="store_false")

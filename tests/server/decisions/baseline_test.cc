@@ -345,6 +345,8 @@ TEST_F(ColdStartTest, RankingsKeepTheOrderThatCame) {
   ASSERT_OK(Rank(request));
   EXPECT_THAT(rank_.order(), ElementsAre(0, 1, 2));
   EXPECT_TRUE(rank_.result().is_baseline());
+  EXPECT_EQ(rank_.result().degraded(),
+            "no model loaded: the baseline, with some of the uniform policy");
   // Of six orders, with the probability w / 6 more.
   EXPECT_NEAR(rank_.result().log_propensity(), 0, 1e-8);
   ASSERT_EQ(rank_.conditional_log_propensities_size(), 3);

@@ -16,6 +16,7 @@
 #include "trainer/report.h"
 #include "trainer/train.h"
 #include "trainer/tuples/scan/left_out.h"
+#include "trainer/tuples/scan/present_rate.h"
 
 namespace sortition {
 namespace {
@@ -181,6 +182,38 @@ TEST_F(GateTest, WhatIsNeededIsUnitsWhereDecisionsHaveThem) {
       Verdict({options_, 1, counts, report}),
       HasSubstr("not enough data yet: if the estimate is right, about 65 "
                 "users are needed, and the log has about 16"));
+}
+
+// 1,000 decisions came in 1,000 s; 4,000 are needed, so 3,000 more.
+TEST_F(GateTest, WhatIsMissingIsSaidInDecisionsAndHowLongTheyTake) {
+  config::v1::TrainReport report;
+  auto* evaluation = report.mutable_evaluation();
+  evaluation->set_train_tuples(500);
+  evaluation->set_validation_tuples(250);
+  evaluation->set_test_tuples(250);
+  evaluation->set_test_units(250);
+  evaluation->mutable_improvement()->set_value(0.1);
+  evaluation->mutable_improvement()->set_lower(-0.1);
+  evaluation->set_decisions_needed(1000);
+  TupleCounts counts;
+  counts.oldest_us = 1'000'000;
+  counts.newest_us = 1'001'000'000;
+  EXPECT_THAT(
+      Verdict({options_, 1, counts, report}),
+      HasSubstr("about 4000 decisions are needed, and the log has about "
+                "1000, at the present rate in about 50 minutes"));
+  // Logs without times say nothing of it.
+  counts.oldest_us = counts.newest_us = 0;
+  EXPECT_THAT(Verdict({options_, 1, counts, report}),
+              Not(HasSubstr("at the present rate")));
+}
+
+TEST(DurationTextTest, IsRoundedUpInAUnitThatPeopleUse) {
+  EXPECT_EQ(DurationText(0.2), "1 second");
+  EXPECT_EQ(DurationText(119), "119 seconds");
+  EXPECT_EQ(DurationText(120), "2 minutes");
+  EXPECT_EQ(DurationText(3600 * 2.5), "3 hours");
+  EXPECT_EQ(DurationText(86400 * 40.2), "41 days");
 }
 
 TEST_F(GateTest, TheGateComparesWithTheNewestVersionOnly) {
