@@ -135,6 +135,12 @@ bool IsNotYetError(const absl::Status& status) {
   return status.GetPayload(kNotYetPayload).has_value();
 }
 
+int ExitCodeOf(const absl::Status& status, const CommandOutput& output) {
+  if (status.ok()) return output.exit_code;
+  if (IsUsageError(status)) return kExitUsage;
+  return IsNotYetError(status) ? kExitNotYet : kExitError;
+}
+
 absl::Status CheckChoice(absl::string_view flag, absl::string_view value,
                          const std::vector<std::string>& permitted) {
   if (std::any_of(permitted.begin(), permitted.end(),
@@ -198,15 +204,14 @@ int RunCommand(const Program& program,
   }
   const absl::Status status = command->run(rest, output);
   output->out.flush();
-  if (status.ok()) return output->exit_code;
-  output->error << program.name << " " << command->name << ": ";
-  if (IsUsageError(status)) {
+  if (!status.ok()) {
+    output->error << program.name << " " << command->name << ": ";
+    if (!IsUsageError(status)) {
+      output->error << absl::StatusCodeToString(status.code()) << ": ";
+    }
     output->error << status.message() << "\n";
-    return kExitUsage;
   }
-  output->error << absl::StatusCodeToString(status.code()) << ": "
-                << status.message() << "\n";
-  return IsNotYetError(status) ? kExitNotYet : kExitError;
+  return ExitCodeOf(status, *output);
 }
 
 }  // namespace sortition

@@ -76,6 +76,9 @@ bool IsUsageError(const absl::Status& status);
 absl::Status NotYetError(absl::string_view message);
 bool IsNotYetError(const absl::Status& status);
 
+// Returns the exit code of a command that returned `status`.
+int ExitCodeOf(const absl::Status& status, const CommandOutput& output);
+
 // Usage error unless `value` is one of `permitted`.
 absl::Status CheckChoice(absl::string_view flag, absl::string_view value,
                          const std::vector<std::string>& permitted);

@@ -108,9 +108,9 @@ absl::Status Server::Rep::Start() {
   shadows =
       std::make_unique<ShadowScorer>(options.shadow_queue_bytes(), spool.get(),
                                      metrics.get(), agreement.get());
-  ranking = std::make_unique<RankingService>(options.limits(), registry.get(),
-                                             spool.get(), metrics.get(),
-                                             shadows.get(), agreement.get());
+  ranking = std::make_unique<RankingService>(
+      options.limits(), registry.get(), spool.get(), metrics.get(),
+      shadows.get(), agreement.get(), options.cold_start());
   aggregates = std::make_unique<AggregateService>(options.limits(), spool.get(),
                                                   metrics.get());
   reports = std::make_unique<ReportService>(

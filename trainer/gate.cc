@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "io/models/look_ledger.h"
 #include "trainer/offpolicy/evaluate.h"
+#include "trainer/tuples/scan/present_rate.h"
 
 namespace sortition {
 namespace {
@@ -59,25 +60,30 @@ std::string NotProved(const TupleGate& gate) {
       gate.newest_version);
 }
 
+// How many users or decisions would prove it, of the whole log: people know
+// these numbers, and not those of the test part.
 std::string Needed(const TupleGate& gate) {
   const auto& evaluation = gate.report.evaluation();
   if (evaluation.decisions_needed() == 0) {
-    return "no number of decisions would prove it if the estimate is right";
+    return "if the estimate is right, no number of decisions would prove it";
   }
-  if (evaluation.test_units() < evaluation.test_tuples()) {
-    // More decisions of the same users would not do.
-    const double share = static_cast<double>(evaluation.test_units()) /
-                         static_cast<double>(evaluation.test_tuples());
-    return absl::StrFormat(
-        "if the estimate is right, it takes some %.0f units in the test part, "
-        "and there are %d",
-        std::ceil(share * static_cast<double>(evaluation.decisions_needed())),
-        evaluation.test_units());
-  }
+  const auto test = static_cast<double>(evaluation.test_tuples());
+  const auto used = static_cast<double>(evaluation.train_tuples() +
+                                        evaluation.validation_tuples() +
+                                        evaluation.test_tuples());
+  // More decisions of the same users would not do.
+  const bool by_units = evaluation.test_units() < evaluation.test_tuples();
+  const double so_far =
+      by_units ? static_cast<double>(evaluation.test_units()) * used / test
+               : used;
+  const double needed =
+      so_far * static_cast<double>(evaluation.decisions_needed()) / test;
+  const char* const things = by_units ? "users" : "decisions";
   return absl::StrFormat(
-      "if the estimate is right, it takes some %d test decisions, and there "
-      "are %d",
-      evaluation.decisions_needed(), evaluation.test_tuples());
+      "not enough data yet: if the estimate is right, about %.0f %s are "
+      "needed, and the log has about %.0f%s",
+      std::ceil(needed), things, std::round(so_far),
+      AtPresentRate(needed - so_far, so_far, gate.counts));
 }
 
 }  // namespace
@@ -109,6 +115,42 @@ uint64_t DecisionsNeeded(const model::v1::Evaluation& evaluation,
 
 namespace {
 
+// Why the test part was left alone, although validation promises something.
+std::string DeferredText(const TupleGate& gate) {
+  const auto& deferred = gate.report.deferred_look();
+  const auto test = static_cast<double>(gate.report.evaluation().test_tuples());
+  const std::string promise = absl::StrFormat(
+      "%s yet: the validation part promises an improvement (estimate %.4g), "
+      "but the test part was not looked at.",
+      Result(gate), gate.report.validation_improvement().value());
+  constexpr char kWhy[] =
+      "each look spends part of the gate's error budget. --look_now looks at "
+      "once.";
+  if (!deferred.has_likely_tuples()) {
+    const double more =
+        static_cast<double>(deferred.needed_tuples() - deferred.new_tuples());
+    return absl::StrFormat(
+        "%s It has %.0f tuples, of which %d are newer than look %d, and the "
+        "next look takes %d newer ones%s: %s",
+        promise, test, deferred.new_tuples(), deferred.look(),
+        deferred.needed_tuples(), AtPresentRate(more, test, gate.counts), kWhy);
+  }
+  if (deferred.likely_tuples() == 0) {
+    return absl::StrCat(promise, " It would probably not pass: ", kWhy);
+  }
+  const auto& evaluation = gate.report.evaluation();
+  const auto used = static_cast<double>(evaluation.train_tuples() +
+                                        evaluation.validation_tuples() +
+                                        evaluation.test_tuples());
+  const double needed =
+      used * static_cast<double>(deferred.likely_tuples()) / test;
+  return absl::StrFormat(
+      "%s With about %.0f decisions it would probably pass, and the log has "
+      "%.0f%s: %s",
+      promise, std::ceil(needed), used,
+      AtPresentRate(needed - used, used, gate.counts), kWhy);
+}
+
 std::string Decision(const TupleGate& gate) {
   const auto& evaluation = gate.report.evaluation();
   const auto& improvement = evaluation.improvement();
@@ -126,6 +168,7 @@ std::string Decision(const TupleGate& gate) {
         "test part was not looked at and can still be asked.",
         Result(gate), gate.report.parent_version());
   }
+  if (gate.report.has_deferred_look()) return DeferredText(gate);
   if (!gate.report.test_looked_at() && gate.report.validation_promises()) {
     return absl::StrFormat(
         "%s: the validation part promises an improvement (estimate %.4g), but "

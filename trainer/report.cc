@@ -195,6 +195,14 @@ void AppendEvaluation(const TrainReport& report, std::string* text) {
         coverage.reward(), coverage.judged(),
         coverage.judged() + coverage.not_judged(), coverage.period());
   }
+  const auto& improvement = evaluation.improvement();
+  if (improvement.value() < improvement.lower() ||
+      improvement.value() > improvement.upper()) {
+    absl::StrAppend(
+        text,
+        "  improvement: the estimate is outside of its own interval, because a "
+        "few large weights decide it; rely on the interval\n");
+  }
   if (evaluation.look() > 1) {
     absl::StrAppendFormat(
         text,

@@ -1,6 +1,8 @@
 // Implements the command that rolls a version out.
 #include "absl/status/status.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
+#include "trainer/recorded_run.h"
 #include "trainer/report.h"
 #include "trainer/rollout/rollout.h"
 #include "trainer/rollout/rollout_plan.h"
@@ -20,12 +22,8 @@ absl::StatusOr<RolloutReport> Run(const RolloutOptions& options) {
   return StepRollout(options);
 }
 
-}  // namespace
-
-absl::Status RunRollout(const RolloutOptions& options,
-                        const std::vector<std::string>&,
-                        CommandOutput* output) {
-  RETURN_IF_ERROR(ValidateRolloutOptions(options));
+absl::Status RunAndPrint(const RolloutOptions& options, CommandOutput* output,
+                         model::v1::TrainingRun* run) {
   ASSIGN_OR_RETURN(const RolloutReport report, Run(options));
   if (options.output() == "json") {
     ASSIGN_OR_RETURN(const std::string json, ReportToJson(report));
@@ -33,12 +31,34 @@ absl::Status RunRollout(const RolloutOptions& options,
   } else {
     output->out << FormatRolloutReport(report);
   }
+  run->set_verdict(report.problems_size() > 0
+                       ? absl::StrJoin(report.problems(), " ")
+                       : report.step().sentence());
   if (report.step().action() == "GO_BACK") {
     output->exit_code = kExitGateSaysNo;
   } else if (report.problems_size() > 0) {
     output->exit_code = kExitError;
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunRollout(const RolloutOptions& options,
+                        const std::vector<std::string>&,
+                        CommandOutput* output) {
+  RETURN_IF_ERROR(ValidateRolloutOptions(options));
+  model::v1::TrainingRun unrecorded;
+  if (options.status() || options.dry_run()) {
+    return RunAndPrint(options, output, &unrecorded);
+  }
+  return RunAndRecord({.kind = "rollout",
+                       .store = options.model_store(),
+                       .model = options.model(),
+                       .read = options.tuples()},
+                      output, [&](model::v1::TrainingRun* run) {
+                        return RunAndPrint(options, output, run);
+                      });
 }
 
 }  // namespace sortition

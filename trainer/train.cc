@@ -32,6 +32,7 @@
 #include "trainer/offpolicy/guardrails.h"
 #include "trainer/offpolicy/learnable.h"
 #include "trainer/offpolicy/learner_options.h"
+#include "trainer/offpolicy/look_schedule.h"
 #include "trainer/offpolicy/option_checks.h"
 #include "trainer/offpolicy/train_data.h"
 #include "trainer/rollout/rollout_train.h"
@@ -68,9 +69,10 @@ bool IsSamePolicy(const model::v1::Model& a, const model::v1::Model& b) {
 // Notes that the test part is about to be looked at. Returns 0 where a dry run
 // may only read the store: what cannot be counted is not looked at.
 absl::StatusOr<uint64_t> NoteLook(const TrainOptions& options,
-                                  uint64_t baseline) {
+                                  const TrainData& data) {
   LookLedger ledger(options.model_store(), options.model());
-  const absl::StatusOr<uint64_t> look = ledger.Begin(baseline);
+  const absl::StatusOr<uint64_t> look =
+      ledger.Begin(data.counts().baseline_version, data.num_test());
   if (look.ok() || !options.dry_run()) return look;
   LogWarning("a look at the test part cannot be noted",
              {{"error", std::string(look.status().message())}});
@@ -248,9 +250,15 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   const bool promises = !is_unchanged && !grid.keeps_parent && grid.moved &&
                         report->validation_improvement().value() > 0;
   report->set_validation_promises(promises);
-  if (promises || (options.force() && !options.dry_run())) {
-    ASSIGN_OR_RETURN(task.look,
-                     NoteLook(options, data.counts().baseline_version));
+  const bool forces = options.force() && !options.dry_run();
+  if (promises && !forces) {
+    const auto deferred = DeferLook(options, data.counts(),
+                                    {data.num_validation(), data.num_test()},
+                                    report->validation_improvement());
+    if (deferred.has_value()) *report->mutable_deferred_look() = *deferred;
+  }
+  if (forces || (promises && !report->has_deferred_look())) {
+    ASSIGN_OR_RETURN(task.look, NoteLook(options, data));
   }
   const bool looks = task.look > 0;
   report->set_test_looked_at(looks);

@@ -1,6 +1,8 @@
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "trainer/commands.h"
+#include "trainer/recorded_run.h"
 #include "trainer/report.h"
 #include "trainer/report_file.h"
 #include "trainer/train.h"
@@ -8,8 +10,23 @@
 
 namespace sortition {
 
-absl::Status RunTrain(const config::v1::TrainOptions& options,
-                      const std::vector<std::string>&, CommandOutput* output) {
+namespace {
+
+using model::v1::TrainingRun;
+
+// What to do about a training that published nothing, for people.
+std::string NextStep(const config::v1::TrainReport& report) {
+  if (report.has_version()) return "";
+  if (report.has_deferred_look()) return "Nothing: train again later.";
+  if (!report.test_looked_at() && !report.is_unchanged()) {
+    return "Collect more decisions, explore more, or give the model other "
+           "features.";
+  }
+  return report.gate_passed() ? "" : "Collect more decisions, and train again.";
+}
+
+absl::Status TrainAndPrint(const config::v1::TrainOptions& options,
+                           CommandOutput* output, TrainingRun* run) {
   RETURN_IF_ERROR(CheckWritable("report", options.report()));
   ASSIGN_OR_RETURN(const config::v1::TrainReport report, Train(options));
   if (report.spilled_bytes() > 0) {
@@ -18,11 +35,31 @@ absl::Status RunTrain(const config::v1::TrainOptions& options,
         report.spilled_bytes(), report.scratch());
   }
   output->out << FormatReport(report);
-  RETURN_IF_ERROR(WriteReport(options.report(), report));
+  run->set_verdict(report.evaluation().verdict());
+  run->set_next_step(NextStep(report));
+  run->set_version(report.version());
   if (!report.gate_passed() && !report.has_version()) {
-    output->exit_code = kExitGateSaysNo;
+    output->exit_code =
+        report.has_deferred_look() ? kExitNotYet : kExitGateSaysNo;
   }
-  return absl::OkStatus();
+  return WriteReport(options.report(), report);
+}
+
+}  // namespace
+
+absl::Status RunTrain(const config::v1::TrainOptions& options,
+                      const std::vector<std::string>&, CommandOutput* output) {
+  TrainingRun unrecorded;
+  if (options.dry_run()) return TrainAndPrint(options, output, &unrecorded);
+  const RunSubject subject{.kind = "train",
+                           .store = options.model_store(),
+                           .model = options.model(),
+                           .read = options.has_tuples()
+                                       ? options.tuples()
+                                       : absl::StrJoin(options.data(), ",")};
+  return RunAndRecord(subject, output, [&](TrainingRun* run) {
+    return TrainAndPrint(options, output, run);
+  });
 }
 
 }  // namespace sortition

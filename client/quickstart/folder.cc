@@ -25,6 +25,9 @@ namespace fs = std::filesystem;
 // Says whose folder it is.
 constexpr char kMark[] = ".quickstart";
 constexpr char kScript[] = "start.sh";
+// More than a server's default: with 50 decisions a second, a first model is
+// proved better within three minutes (docs/operations.md#cold-start).
+constexpr double kColdStartExplore = 0.3;
 constexpr const char* kDirectories[] = {"models", "spool", "tuples", "run",
                                         "logs"};
 
@@ -51,8 +54,13 @@ std::string ServerText(const QuickstartPlan& plan) {
       " sidecar: ", Address(plan.sidecar_http_port),
       " }\nmodel_store: ", Quoted(plan.dir + "/models"),
       "\nspool { dir: ", Quoted(plan.dir + "/spool"),
-      " }\nfeedback { reward_min: 0 reward_max: 1 }\nport_file: ",
-      Quoted(plan.dir + "/run/server"), "\n");
+      " }\n# A thumb up is the reward 1, a thumb down -1, or the loss 1.\n"
+      "feedback { reward_min: -1 reward_max: 1 }\n"
+      "# Until there is a model: share of the decisions that are drawn at "
+      "random\n# where the request has a baseline; the others are in the order "
+      "that came.\ncold_start { explore: ",
+      kColdStartExplore, " }\nport_file: ", Quoted(plan.dir + "/run/server"),
+      "\n");
 }
 
 std::string SidecarText(const QuickstartPlan& plan) {
@@ -64,7 +72,9 @@ std::string SidecarText(const QuickstartPlan& plan) {
       "\njoin {\n  # Feedback that comes later does not count. In production, "
       "as long as users take.\n  reward_wait_time_seconds: ",
       plan.reward_wait_time_seconds,
-      "\n  reward_min: 0\n  reward_max: 1\n}\nport_file: ",
+      "\n  # A second click on a rank counts once; the last verdict of a user "
+      "counts.\n  aggregation: SUM\n  repeats: ONCE_PER_RANK\n  reward_min: "
+      "-1\n  reward_max: 1\n}\nport_file: ",
       Quoted(plan.dir + "/run/sidecar"), "\n");
 }
 
@@ -74,7 +84,16 @@ std::string TrainerText(const QuickstartPlan& plan) {
       "train --help=poem\ntuples: ",
       Quoted(plan.dir + "/tuples"),
       "\nmodel_store: ", Quoted(plan.dir + "/models"),
-      "\nreward_min: 0\nreward_max: 1\nmemory_mb: 512\nreport: ",
+      "\n# A decision earns the sum over its ranks, at most 1 and at least 0: "
+      "a "
+      "thumb down\n# takes back a click, and alone it counts as nothing. With "
+      "reward_min: -1 it counts\n# as less than nothing, and the gate needs "
+      "about "
+      "four times as many decisions.\nreward_min: 0\nreward_max: "
+      "1\nclamp_rewards: true\n# The test part alone decides; it is looked at "
+      "when that is likely to prove something.\nvalidation_fraction: "
+      "0.2\ntest_fraction: 0.4\nlook_when_likely: true\n"
+      "memory_mb: 512\nreport: ",
       Quoted(plan.dir + "/run/report.json"), "\n");
 }
 
@@ -85,7 +104,8 @@ std::vector<FolderFile> Files(const QuickstartPlan& plan) {
       {kSidecarOptions, SidecarText(plan)},
       {kTrainerOptions, TrainerText(plan)},
       {kRequest,
-       "{\"context\": {\"candidates\": {\"num_features\": 2, \"dense\": "
+       "{\"context\": {\"baseline\": {}, \"candidates\": {\"num_features\": 2, "
+       "\"dense\": "
        "{\"values\":\n  [0.9, 0.1, 0.2, 0.7, 0.4, 0.4]}}}, \"top_k\": 2}\n"},
       {kScript, absl::StrCat("#!/bin/sh\n# Starts server, sidecar and training "
                              "of this folder; Ctrl-C ends them.\nexec "

@@ -13,6 +13,7 @@
 #include "client/quickstart/three_programs.h"
 #include "core/base/status_macros.h"
 #include "process/shutdown.h"
+#include "sortition/config/v1/sidecar.pb.h"
 
 namespace sortition {
 namespace {
@@ -36,6 +37,31 @@ absl::Status Write(const config::v1::QuickstartOptions& options,
        .sidecar_metrics_port = ports[3],
        .sidecar_http_port = ports[4],
        .reward_wait_time_seconds = options.reward_wait_time_seconds()});
+}
+
+// Options that shape a new folder do nothing to one that is there.
+absl::Status WarnOfUnused(const config::v1::QuickstartOptions& options,
+                          const std::string& dir, CommandOutput* output) {
+  const auto warn = [&](const std::string& option, const std::string& what,
+                        const char* file) {
+    output->error << "warning: --" << option << " does nothing, because " << dir
+                  << " has " << what << " already; change it in " << dir << "/"
+                  << file << "\n";
+  };
+  if (options.free_ports()) warn("free_ports", "ports", kServerOptions);
+  if (!options.has_reward_wait_time_seconds()) return absl::OkStatus();
+  config::v1::SidecarOptions sidecar;
+  CommandLine command_line;
+  RETURN_IF_ERROR(
+      ParseOptions({absl::StrCat("--config=", dir, "/", kSidecarOptions)},
+                   &sidecar, &command_line));
+  const double has = sidecar.join().reward_wait_time_seconds();
+  if (has != options.reward_wait_time_seconds()) {
+    warn(absl::StrCat("reward_wait_time_seconds=",
+                      options.reward_wait_time_seconds()),
+         absl::StrCat("join.reward_wait_time_seconds ", has), kSidecarOptions);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -68,6 +94,7 @@ absl::Status RunQuickstart(const config::v1::QuickstartOptions& options,
   ASSIGN_OR_RETURN(const FolderState state, LookAtFolder(dir));
   if (state == FolderState::kOwn) {
     output->out << dir << " is there already and is used as it is\n";
+    RETURN_IF_ERROR(WarnOfUnused(options, dir, output));
   } else {
     RETURN_IF_ERROR(Write(options, dir));
     output->out << dir << " written\n";

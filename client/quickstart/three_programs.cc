@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "client/quickstart/child_program.h"
 #include "client/quickstart/folder.h"
 #include "client/quickstart/training_schedule.h"
@@ -108,6 +109,11 @@ class ThreePrograms {
     return absl::OkStatus();
   }
 
+  std::string ShareText() const {
+    return absl::StrFormat("%.3g %%",
+                           100 * server_options_.cold_start().explore());
+  }
+
   void SayWhatRuns() {
     const std::string& http = server_options_.http().listen();
     out_ << "server   http://" << http << " (page, JSON), gRPC at "
@@ -116,21 +122,29 @@ class ThreePrograms {
          << "trainer  ";
     if (options_.train_every_seconds > 0) {
       out_ << "every " << options_.train_every_seconds
-           << " s, as soon as there are tuples\n";
+           << " s, when there are new tuples\n";
     } else {
       out_ << "off\n";
     }
-    out_ << "folder   " << options_.dir << " (options, logs/)\n\n"
-         << "Next, in another terminal:\n"
-         << "  sortition rank --server=" << server_options_.listen()
-         << " --features="
-         << ShellQuoted(absl::StrCat(options_.dir, "/", kRequest))
-         << " --decision_id=first\n"
-         << "  sortition feedback --server=" << server_options_.listen()
-         << " --decision_id=first --reward=1\n"
-         << "  sortition top --server=http://" << http << "\n\n"
-         << "Ctrl-C ends all.\n"
-         << std::flush;
+    out_
+        << "folder   " << options_.dir << " (options, logs/)\n\n"
+        << "Send your candidates in the order you have today, with "
+           "\"baseline\": {}: until there\nis a model, most users get that "
+           "order, and "
+        << ShareText()
+        << " of the answers are drawn at random, to "
+           "learn\nfrom. Report clicks with their rank, thumbs as the reward 1 "
+           "or the loss 1.\n\n"
+        << "Next, in another terminal:\n"
+        << "  sortition rank --server=" << server_options_.listen()
+        << " --features="
+        << ShellQuoted(absl::StrCat(options_.dir, "/", kRequest))
+        << " --decision_id=first\n"
+        << "  sortition feedback --server=" << server_options_.listen()
+        << " --decision_id=first --reward=1\n"
+        << "  sortition top --server=http://" << http << "\n\n"
+        << "Ctrl-C ends all.\n"
+        << std::flush;
   }
 
   absl::Status Watch(const std::string& trainer) {

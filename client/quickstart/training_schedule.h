@@ -1,7 +1,8 @@
 #pragma once
 // When a quickstart trains, and what came of it.
+#include <cstdint>
+#include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,14 @@
 #include "client/quickstart/child_program.h"
 
 namespace sortition {
+
+// Whether there are new tuples: the size of all segments, and the last write.
+struct TupleState {
+  uint64_t bytes = 0;
+  std::filesystem::file_time_type newest =
+      std::filesystem::file_time_type::min();
+  friend bool operator==(const TupleState&, const TupleState&) = default;
+};
 
 // Not thread-safe.
 class TrainingSchedule {
@@ -21,9 +30,9 @@ class TrainingSchedule {
 
   explicit TrainingSchedule(Options options) : options_(std::move(options)) {}
 
-  // Begins a training if none runs, there are tuples, and the last one began
-  // long enough before `now_seconds`, of a clock that is never set. Returns a
-  // sentence about one that has ended; empty: none has.
+  // Begins a training if none runs, there are tuples that the last one did not
+  // have, and that one began long enough before `now_seconds`, of a clock that
+  // is never set. Returns a sentence about one that has ended; empty: none has.
   absl::StatusOr<std::string> Poll(double now_seconds);
 
   // Ends the training that runs.
@@ -32,7 +41,9 @@ class TrainingSchedule {
  private:
   const Options options_;
   std::unique_ptr<ChildProgram> training_;  // Null: none runs.
-  std::optional<double> began_seconds_;     // The last one.
+  double began_seconds_ = 0;                // The last one.
+  double due_seconds_ = 0;                  // Before it, none begins.
+  TupleState trained_;                      // Tuples that the last one had.
 };
 
 // What it means that a training ended with `exit_code`, for people.

@@ -15,6 +15,7 @@
 namespace sortition {
 namespace {
 
+using model::v1::TrainingRun;
 using status::v1::Estimate;
 using status::v1::Method;
 using status::v1::Server;
@@ -24,6 +25,8 @@ using status::v1::Status;
 using status::v1::Warning;
 
 constexpr size_t kMostWarnings = 5;
+constexpr size_t kIndent = 4;
+constexpr size_t kMostRunLines = 4;  // Of one run.
 
 enum class Style { kPlain, kHeading, kBad, kWarn };
 
@@ -41,6 +44,8 @@ class Lines {
     }
     lines_.push_back(std::move(line));
   }
+
+  size_t columns() const { return columns_; }
 
   std::vector<std::string> Take() { return std::move(lines_); }
 
@@ -256,6 +261,58 @@ void AddLog(const TopView& view, Lines* lines) {
                                              : problem));
 }
 
+// Splits a text into lines of at most `width` bytes, at spaces where there are
+// some.
+std::vector<std::string> Wrapped(absl::string_view text, size_t width) {
+  std::vector<std::string> wrapped;
+  while (text.size() > width) {
+    size_t end = text.rfind(' ', width);
+    if (end == absl::string_view::npos || end == 0) end = width;
+    wrapped.emplace_back(text.substr(0, end));
+    text = absl::StripLeadingAsciiWhitespace(text.substr(end));
+  }
+  if (!text.empty()) wrapped.emplace_back(text);
+  return wrapped;
+}
+
+const char* OutcomeText(const TrainingRun& run) {
+  switch (run.outcome()) {
+    case TrainingRun::DONE:
+      return "done";
+    case TrainingRun::NOTHING_BETTER:
+      return "nothing better";
+    case TrainingRun::NOT_YET:
+      return "not yet";
+    case TrainingRun::FAILED:
+      return "FAILED";
+    default:
+      return "?";
+  }
+}
+
+void AddTraining(const Server& server, int64_t now_us, Lines* lines) {
+  lines->Add(Style::kPlain, "");
+  lines->Add(Style::kHeading, "  Training, the last run of each kind");
+  bool any = false;
+  for (const status::v1::Model& model : server.models()) {
+    for (const TrainingRun& run : model.runs()) {
+      any = true;
+      const std::string text =
+          absl::StrFormat("%s %s, %s, %s ago: %s %s", model.name(), run.kind(),
+                          OutcomeText(run), AgeText(now_us - run.time_us()),
+                          run.verdict(), run.next_step());
+      const std::vector<std::string> wrapped =
+          Wrapped(text, lines->columns() - kIndent);
+      for (size_t i = 0; i < std::min(wrapped.size(), kMostRunLines); ++i) {
+        lines->Add(
+            run.outcome() == TrainingRun::FAILED ? Style::kBad : Style::kPlain,
+            absl::StrCat(i == 0 ? "  " : "    ", wrapped[i]));
+      }
+    }
+  }
+  if (!any) lines->Add(Style::kPlain, "  none yet");
+}
+
 void AddWarnings(const TopView& view, Lines* lines) {
   std::vector<Warning> warnings;
   for (const auto* status : {&view.server_status, &view.sidecar_status}) {
@@ -303,6 +360,9 @@ std::vector<std::string> TopLines(const TopView& view, bool colours,
     AddPolicies(view, &lines);
     if (const Server* server = ServerOf(view)) AddCalls(*server, &lines);
     AddLog(view, &lines);
+    if (const Server* server = ServerOf(view)) {
+      AddTraining(*server, view.server_status->process().now_us(), &lines);
+    }
     AddWarnings(view, &lines);
   }
   return lines.Take();

@@ -17,13 +17,16 @@ export function newDecisionId() {
   return randomUUID();
 }
 
-// Returns a RankRequest for the sentences of a question.
+// Returns a RankRequest for the sentences of a question, in the order in which
+// the page would show them by itself: the empty baseline says so. Until there
+// is a model, most visitors get this order.
 export function rankRequest({decisionId, question, sentences, topK, unit, visitor}) {
   return {
     context: {
       decision_id: decisionId,
       unit_id: unit,
       attributes: {visitor},
+      baseline: {},
       candidates: {columns: {
         num_candidates: sentences.length,
         query: [{name: 'question', texts: {values: [question]}}],

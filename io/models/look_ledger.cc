@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <numbers>
 #include <system_error>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -63,7 +64,8 @@ uint64_t NumLooks(absl::string_view contents, uint64_t baseline_version) {
 LookLedger::LookLedger(const std::string& store, const std::string& model)
     : path_(absl::StrCat(store, "/", model, "/", kName)) {}
 
-absl::StatusOr<uint64_t> LookLedger::Begin(uint64_t baseline_version) {
+absl::StatusOr<uint64_t> LookLedger::Begin(uint64_t baseline_version,
+                                           uint64_t test_tuples) {
   const AsStoreOwner owner(path_);
   std::error_code error;
   std::filesystem::create_directories(
@@ -77,6 +79,7 @@ absl::StatusOr<uint64_t> LookLedger::Begin(uint64_t baseline_version) {
   ASSIGN_OR_RETURN(const std::string contents, ReadFile(path_));
   model::v1::Look look;
   look.set_baseline_version(baseline_version);
+  look.set_test_tuples(test_tuples);
   look.set_number(NumLooks(contents, baseline_version) + 1);
   // A line that somebody could not end stays one of its own.
   const bool is_torn = !contents.empty() && contents.back() != '\n';
@@ -88,6 +91,26 @@ absl::StatusOr<uint64_t> LookLedger::Begin(uint64_t baseline_version) {
     RETURN_IF_ERROR(SyncDirectory(dir.parent_path().string()));
   }
   return look.number();
+}
+
+absl::StatusOr<std::optional<model::v1::Look>> LookLedger::Last(
+    uint64_t baseline_version) const {
+  std::optional<model::v1::Look> last;
+  const absl::StatusOr<std::string> contents = ReadFile(path_);
+  if (absl::IsNotFound(contents.status())) return last;
+  RETURN_IF_ERROR(contents.status());
+  for (const absl::string_view line : absl::StrSplit(*contents, '\n')) {
+    model::v1::Look look;
+    const auto status =
+        google::protobuf::util::JsonStringToMessage(std::string(line), &look);
+    if (!status.ok() || look.baseline_version() != baseline_version) continue;
+    if (!last.has_value() || look.number() > last->number()) {
+      last = std::move(look);
+    } else if (look.number() == last->number()) {
+      last->MergeFrom(look);
+    }
+  }
+  return last;
 }
 
 absl::StatusOr<uint64_t> LookLedger::NextNumber(

@@ -31,6 +31,9 @@ std::string RewardJoinText(const std::string& options_text) {
       "%s of %.15g s, default %.15g",
       config::v1::JoinOptions::Aggregation_Name(join.aggregation()),
       join.reward_wait_time_seconds(), join.default_reward());
+  if (join.repeats() == config::v1::JoinOptions::ONCE_PER_RANK) {
+    text += ", the last feedback of each rank";
+  }
   if (join.only_if_shown()) text += ", only if shown";
   const config::v1::JoinOptions defaults;
   if (join.reward_min() != defaults.reward_min() ||

@@ -21,6 +21,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Of answers before the first version, to requests with a baseline.
+constexpr char kColdStart[] =
+    "no model loaded: the baseline, with some of the uniform policy";
+
 // Returns the name of the call that `model` answers.
 const char* MethodOf(const ServedModel& model) {
   return model.select.has_value() ? "Select"
@@ -60,8 +64,10 @@ void AddIds(const v1::DecisionContext& context, const Action& action,
 RankingService::RankingService(const config::v1::RequestLimits& limits,
                                const ModelRegistry* models, SpoolWriter* spool,
                                Metrics* metrics, ShadowScorer* shadows,
-                               BaselineAgreement* agreement)
+                               BaselineAgreement* agreement,
+                               const config::v1::ColdStartOptions& cold_start)
     : limits_(limits),
+      cold_start_explore_(cold_start.explore()),
       models_(models),
       recorder_(spool),
       decision_metrics_(metrics),
@@ -95,19 +101,33 @@ absl::StatusOr<RankingService::CheckedRequest> RankingService::Check(
   ASSIGN_OR_RETURN(checked.choice,
                    ChooseVersion(*checked.set, context, result->decision_id()));
   checked.policy = &*checked.choice.model->PolicyFor(action_kind);
-  checked.degraded = checked.choice.model->degraded;
+  checked.degraded = StartsCold(context, checked)
+                         ? kColdStart
+                         : checked.choice.model->degraded;
   return checked;
+}
+
+bool RankingService::StartsCold(const v1::DecisionContext& context,
+                                const CheckedRequest& checked) const {
+  const ServingSet& set = *checked.set;
+  return set.serving.mode() == model::v1::ONLINE && set.primary->version == 0 &&
+         !set.is_split() && cold_start_explore_ < 1 && context.has_baseline() &&
+         !context.baseline().has_log_propensity() && !context.has_version() &&
+         context.label().empty();
 }
 
 absl::Status RankingService::SetPlan(const v1::DecisionContext& context,
                                      CheckedRequest* checked,
-                                     DecisionScratch* scratch) {
+                                     DecisionScratch* scratch) const {
   const model::v1::Serving& serving = checked->set->serving;
-  if (serving.mode() == model::v1::ONLINE) return absl::OkStatus();
+  const bool starts_cold = StartsCold(context, *checked);
+  if (serving.mode() == model::v1::ONLINE && !starts_cold) {
+    return absl::OkStatus();
+  }
   RETURN_IF_ERROR(SetBaseline(context, *checked->policy, checked->query,
                               &scratch->baseline));
   BaselinePlan& plan = checked->plan.emplace();
-  plan.mode = serving.mode();
+  plan.mode = starts_cold ? model::v1::EXPLORE_ABOVE_BASELINE : serving.mode();
   plan.action = scratch->baseline;
   if (context.baseline().has_log_propensity()) {
     plan.log_propensity = context.baseline().log_propensity();
@@ -121,7 +141,8 @@ absl::Status RankingService::SetPlan(const v1::DecisionContext& context,
         "known"));
   }
   plan.model_probability =
-      static_cast<double>(serving.explore_parts()) / kSplitPlaces;
+      starts_cold ? cold_start_explore_
+                  : static_cast<double>(serving.explore_parts()) / kSplitPlaces;
   return absl::OkStatus();
 }
 
@@ -173,7 +194,9 @@ void RankingService::TellOnlookers(const v1::DecisionContext& context,
     const ModelFeatureScratch& made = *scratch->workspace.computed;
     drift->Offer(made.columns.columns(), made.inputs, NowUs());
   }
-  if (agreement_ != nullptr && checked.plan.has_value()) {
+  // In a cold start there is no model that could agree with the baseline.
+  if (agreement_ != nullptr && checked.plan.has_value() &&
+      checked.set->serving.mode() != model::v1::ONLINE) {
     CountAgreement(*checked.choice.model, *checked.plan, checked.outcome,
                    *checked.policy, checked.query, &scratch->workspace,
                    agreement_);

@@ -32,12 +32,13 @@ namespace sortition {
 // not be logged. A decision is always logged before it is answered.
 class RankingService {
  public:
-  // All must outlive it. `spool` null: decisions are not logged. `shadows`
-  // null: nobody looks on. `agreement` null: it is not counted.
+  // All pointers must outlive it. `spool` null: decisions are not logged.
+  // `shadows` null: nobody looks on. `agreement` null: it is not counted.
   RankingService(const config::v1::RequestLimits& limits,
                  const ModelRegistry* models, SpoolWriter* spool,
                  Metrics* metrics, ShadowScorer* shadows = nullptr,
-                 BaselineAgreement* agreement = nullptr);
+                 BaselineAgreement* agreement = nullptr,
+                 const config::v1::ColdStartOptions& cold_start = {});
 
   absl::Status Rank(const v1::RankRequest& request, DecisionScratch* scratch,
                     v1::RankResponse* response);
@@ -79,10 +80,14 @@ class RankingService {
   // Returns a function that tells whether an F-score game that begins now must
   // stop.
   std::function<bool()> GameLimit(double seconds_left) const;
-  // Validates the baseline, if the learning mode asks for one.
-  static absl::Status SetPlan(const v1::DecisionContext& context,
-                              CheckedRequest* checked,
-                              DecisionScratch* scratch);
+  // Returns true if the caller's baseline decides, with some exploration,
+  // because the model has no version yet. A request that names what answers it,
+  // or whose baseline is drawn by the caller, gets the uniform policy.
+  bool StartsCold(const v1::DecisionContext& context,
+                  const CheckedRequest& checked) const;
+  // Validates the baseline, if the learning mode or a cold start asks for one.
+  absl::Status SetPlan(const v1::DecisionContext& context,
+                       CheckedRequest* checked, DecisionScratch* scratch) const;
   // Draws a ranking that the model makes together with another version.
   static void DrawInterleaved(const OpenDecision& decision,
                               const CheckedRequest& checked,
@@ -115,6 +120,7 @@ class RankingService {
                         log::v1::Decision* record);
 
   const config::v1::RequestLimits limits_;
+  const double cold_start_explore_;
   const ModelRegistry* const models_;
   DecisionRecorder recorder_;
   DecisionMetrics decision_metrics_;

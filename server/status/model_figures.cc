@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "process/status/status_text.h"
+#include "server/status/training_figures.h"
 
 namespace sortition {
 namespace {
@@ -88,6 +89,7 @@ void SetModel(const v1::ModelStatus& model, const StoredFigures* stored,
   for (const model::v1::Serving& change : stored->history) {
     SetServing(change, figures->add_history());
   }
+  SetRuns(stored->runs, figures);
 }
 
 }  // namespace sortition

@@ -19,6 +19,7 @@
 #include "server/status/sidecar_figures.h"
 #include "server/status/store_reader.h"
 #include "server/status/traffic_figures.h"
+#include "server/status/training_figures.h"
 
 namespace sortition {
 namespace {
@@ -48,11 +49,13 @@ struct ServerStatusSource::Rep {
   explicit Rep(ServerStatusParts status_parts)
       : parts(std::move(status_parts)),
         sidecar(parts.sidecar),
-        store(parts.registry->store()) {}
+        store(parts.registry->store()),
+        training(parts.metrics) {}
 
   const ServerStatusParts parts;
   SidecarFigures sidecar;
   StoreReader store;
+  TrainingMetrics training;  // Of the thread that takes samples.
 
   // Of who takes samples and who makes texts.
   std::mutex figures_mutex;
@@ -70,6 +73,7 @@ struct ServerStatusSource::Rep {
 
   void Run();
   void TakeSample();
+  void SetTraining();
   std::string MakeText();
   std::string MakeHistory();
   void SetServer(status::v1::Server* server);
@@ -84,6 +88,7 @@ void ServerStatusSource::Rep::Run() {
     lock.unlock();
     if (SteadyUs() >= next_sample_us) {
       TakeSample();
+      SetTraining();
       next_sample_us = SteadyUs() + History::kIntervalUs;
     }
     if (SteadyUs() >= next_ask_us) {
@@ -95,6 +100,17 @@ void ServerStatusSource::Rep::Run() {
     wake.wait_for(lock, std::chrono::microseconds(wait_us),
                   [this] { return must_stop; });
   }
+}
+
+// Does not wait for the store: what it finds is there at the next sample.
+void ServerStatusSource::Rep::SetTraining() {
+  v1::ListModelsResponse list;
+  if (!parts.models->ListModels({}, &list).ok()) return;
+  std::vector<WantedModel> wanted;
+  for (const v1::ModelStatus* const model : ShownModels(list, {})) {
+    wanted.push_back(WantedOf(*model));
+  }
+  training.Set(store.Read(std::move(wanted), std::chrono::milliseconds(0)));
 }
 
 void ServerStatusSource::Rep::TakeSample() {
@@ -175,6 +191,7 @@ std::string ServerStatusSource::Rep::MakeText() {
   status::v1::Status status;
   SetProcess("server", NowUs(), &status);
   SetServer(status.mutable_server());
+  AddRunWarnings(&status);
   sidecar.Fill(SteadyUs(), &status);
   return StatusJson(status);
 }

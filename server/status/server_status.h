@@ -16,7 +16,7 @@ namespace sortition {
 
 // Where the figures come from. All must outlive the source, or its Stop().
 struct ServerStatusParts {
-  const Metrics* metrics = nullptr;
+  Metrics* metrics = nullptr;
   const ModelRegistry* registry = nullptr;
   const ModelsService* models = nullptr;
   const SpoolWriter* spool = nullptr;  // Null: decisions are not logged.
@@ -29,9 +29,10 @@ struct ServerStatusParts {
   std::function<std::string()> why_not_ready = {};
 };
 
-// Thread-safe. One thread takes a sample every 5 seconds and asks the sidecar
-// every 2 seconds. Two more make the text and its history, but only while
-// somebody asks; a fourth one reads the store for them. All have the priority
+// Thread-safe. One thread takes a sample every 5 seconds, sets the metrics of
+// training, and asks the sidecar every 2 seconds. Two more make the text and
+// its history, but only while somebody asks; a fourth one reads the store for
+// these three. All have the priority
 // of the thread that creates the object: they take locks that requests take,
 // and must not hold one and be kept from running.
 class ServerStatusSource {

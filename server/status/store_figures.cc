@@ -8,12 +8,22 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
 #include "io/models/look_ledger.h"
 #include "io/models/serving_state.h"
+#include "io/models/training_runs.h"
 #include "process/status/status_text.h"
+#include "sortition/config/v1/train.pb.h"
 
 namespace sortition {
 namespace {
+
+class NoErrors : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int, google::protobuf::io::ColumnNumber,
+                const std::string&) override {}
+};
 
 void SetEstimate(const model::v1::Estimate& from, status::v1::Estimate* to) {
   to->set_value(from.value());
@@ -37,6 +47,26 @@ void SetEvaluation(const model::v1::Evaluation& evaluation,
     if (version->findings_size() >= StoreFigures::kMostFindings) break;
     version->add_findings(ShownText(finding.sentence()));
   }
+}
+
+// Returns how training read rewards, as options of `ope`.
+std::string RewardOptions(const std::string& train_options) {
+  // Other learners have other options, and a later release may have more.
+  google::protobuf::TextFormat::Parser parser;
+  NoErrors none;
+  parser.RecordErrorsTo(&none);
+  parser.AllowUnknownField(true);
+  config::v1::TrainOptions options;
+  std::string text;
+  if (!parser.ParseFromString(train_options, &options)) return text;
+  if (options.has_reward_min()) {
+    absl::StrAppend(&text, " --reward_min=", options.reward_min());
+  }
+  if (options.has_reward_max()) {
+    absl::StrAppend(&text, " --reward_max=", options.reward_max());
+  }
+  if (options.clamp_rewards()) absl::StrAppend(&text, " --clamp_rewards");
+  return text.empty() ? text : text.substr(1);
 }
 
 // Returns the versions to show. `all` descend.
@@ -79,6 +109,7 @@ status::v1::Version StoreFigures::ReadVersion(const std::string& model,
   figures.set_created_time_us(provenance->created_time_us());
   figures.set_parent_version(provenance->parent_version());
   figures.set_comment(ShownText(provenance->comment()));
+  figures.set_reward_options(RewardOptions(provenance->options()));
   const auto evaluation = store_.LoadEvaluation(model, version);
   if (evaluation.ok()) SetEvaluation(*evaluation, &figures);
   if (evaluation.ok() || absl::IsNotFound(evaluation.status())) {
@@ -127,6 +158,7 @@ StoredFigures StoreFigures::Look(const WantedModel& model, Known* known) const {
   }
   CountLooks(model, known);
   figures.looks = known->looks;
+  figures.runs = ReadTrainingRuns(store_.root(), model.name, nullptr);
   return figures;
 }
 

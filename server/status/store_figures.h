@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "io/models/model_store.h"
 #include "sortition/model/v1/serving.pb.h"
+#include "sortition/model/v1/training.pb.h"
 #include "sortition/status/v1/status.pb.h"
 
 namespace sortition {
@@ -30,6 +31,7 @@ struct StoredFigures {
   uint64_t further_versions = 0;              // That are not among them.
   std::vector<model::v1::Serving> history;    // Latest first.
   uint64_t looks = 0;
+  std::vector<model::v1::TrainingRun> runs;  // Ascending by kind.
 };
 using StoredModels =
     std::map<std::string, std::shared_ptr<const StoredFigures>>;

@@ -326,14 +326,33 @@ std::optional<LateRecord> Joiner::PopLate() {
   return late;
 }
 
+std::vector<const JoinedRecord*> Joiner::CountedFeedback(
+    const ClosedDecision& closed) const {
+  std::vector<const JoinedRecord*> counted;
+  // Index in `counted` of the last feedback of each rank, and without a rank.
+  std::map<std::optional<uint32_t>, size_t> last;
+  for (const JoinedRecord& record : closed.records) {
+    if (record.is_shown) continue;
+    if (options_.repeats() == config::v1::JoinOptions::ONCE_PER_RANK) {
+      const auto [it, is_first] = last.try_emplace(record.rank, counted.size());
+      if (!is_first) {
+        const JoinedRecord*& earlier = counted[it->second];
+        if (record.time_us >= earlier->time_us) earlier = &record;
+        continue;
+      }
+    }
+    counted.push_back(&record);
+  }
+  return counted;
+}
+
 void Joiner::SetRewards(ClosedDecision* closed) const {
   RewardAggregate all;
   std::map<uint32_t, RewardAggregate> by_rank;
-  for (const JoinedRecord& record : closed->records) {
-    if (record.is_shown) continue;
-    all.Add(record.time_us, record.reward);
-    if (!record.rank.has_value()) continue;
-    by_rank[*record.rank].Add(record.time_us, record.reward);
+  for (const JoinedRecord* const record : CountedFeedback(*closed)) {
+    all.Add(record->time_us, record->reward);
+    if (!record->rank.has_value()) continue;
+    by_rank[*record->rank].Add(record->time_us, record->reward);
   }
   closed->has_feedback = all.count() > 0;
   closed->reward = closed->has_feedback ? all.Value(options_.aggregation())

@@ -175,6 +175,9 @@ class Joiner {
   void Release(SpoolPlace place);
   // Puts together what the records say was shown.
   void SetShown(ClosedDecision* closed);
+  // Returns the feedback that the aggregation reads (JoinOptions.repeats).
+  std::vector<const JoinedRecord*> CountedFeedback(
+      const ClosedDecision& closed) const;
   // Aggregates the rewards of the records.
   void SetRewards(ClosedDecision* closed) const;
 

@@ -28,6 +28,17 @@ test('a sidecar that is not seen, has a problem or lags is told from one that wo
   assert.equal(judge.joining({sidecar_problem: ''}).level, 'none');
 });
 
+test('a training that fails is told, and one that waits is no failure', () => {
+  const of = (...outcomes) => judge.training({models: [{name: 'm', runs: outcomes.map((outcome, i) =>
+    ({kind: ['train', 'prune'][i], outcome, verdict: `because ${i}`, next_step: 'Mend it.'}))}]});
+  assert.deepEqual(of('FAILED'), {level: 'bad', title: 'Training fails',
+    text: 'The last train of m: because 0 Mend it.'});
+  assert.equal(of('DONE', 'FAILED').text, 'The last prune of m: because 1 Mend it.');
+  assert.equal(of('NOT_YET').level, 'none');
+  assert.equal(of('NOTHING_BETTER', 'DONE').level, 'good');
+  assert.equal(judge.training({models: [{name: 'm'}]}).title, 'No training yet');
+});
+
 test('policies join what serves, what decided and what was earned', () => {
   const [answers, home] = judge.policies(statuses.busy());
   assert.equal(answers.model, 'answers');
@@ -91,6 +102,7 @@ test('the first call is JSON that a shell passes on as it is', () => {
   const {num_features: width, dense} = body.context.candidates;
   assert.equal(dense.values.length % width, 0);
   assert.ok(body.top_k <= dense.values.length / width);
+  assert.deepEqual(body.context.baseline, {});  // The order that came.
   assert.match(lines.ask, /authorization: Bearer TOKEN/);
   const feedback = JSON.parse(lines.report.match(/-d '([^']*)'$/)[1]);
   assert.equal(feedback.feedback[0].decision_id, body.context.decision_id);

@@ -70,7 +70,7 @@ function version(number, more = {}) {
     parent_version: String(number - 1), comment: '', error: '', is_loaded: false, uses: [], bytes: '0',
     is_evaluated: true, verdict: 'The lower end of the improvement is above 0: promoted.', promoted: true,
     improvement: estimate(0.061, 0.024), effective_sample_size: 18240.4, test_tuples: '96312', look: '1',
-    findings: [], ...more};
+    findings: [], reward_options: '--reward_min=-1 --clamp_rewards', ...more};
 }
 
 function answersModel() {
@@ -95,6 +95,14 @@ function answersModel() {
         ranges: [{begin: 0, end: 1000}]}]}, time: '2026-03-03T13:42:10Z', reason: 'won the gate twice', caller: 'maria'},
       {change: '11', pinned_version: '6', labels: [], shadows: [], mode: 'ONLINE', time: '2026-03-02T09:12:44Z',
         reason: 'version 5 lost clicks on phones', caller: 'jo'},
+    ],
+    runs: [
+      {kind: 'rollout', time_us: String(nowUs - 12 * minuteUs), seconds: 1.2, exit_status: 1, outcome: 'FAILED',
+        verdict: 'servers of plan.metrics do not answer: 10.0.0.7:8501', next_step: 'Let the trainer reach them.',
+        read: '/tuples', version: '0', last_success_us: String(nowUs - 72 * minuteUs)},
+      {kind: 'train', time_us: String(nowUs - 30 * minuteUs), seconds: 41, exit_status: 4, outcome: 'NOT_YET',
+        verdict: 'Not published yet: the test part has 719 tuples, and the next look takes 360 newer ones.',
+        next_step: '', read: '/tuples', version: '0', last_success_us: '0'},
     ],
     drift: [
       {version: '7', kind: 'column', name: 'price', index: 0.31},
@@ -197,6 +205,7 @@ export function hostile() {
   for (const each of model.versions) {
     Object.assign(each, {comment: hostileText, learner: hostileText, verdict: hostileText, findings: [hostileText]});
   }
+  for (const run of model.runs) Object.assign(run, {verdict: hostileText, next_step: hostileText});
   model.serving.labels[0].name = hostileText;
   model.serving_error = hostileText;
   for (const change of model.history) Object.assign(change, {reason: hostileText, caller: hostileText});

@@ -21,10 +21,10 @@ constexpr char kMpg[] = "mpg";
 
 // Options that apply to one kind of data only.
 constexpr const char* kOfTuples[] = {
-    "tuples",   "reward_min", "reward_max", "clamp_rewards",
-    "versions", "scratch",    "scratch_mb", "overrides",
-    "since",    "until",      "decay",      "parts",
-    "baseline", "rewards",    "guardrails", "ranks"};
+    "tuples",  "reward_min", "reward_max", "clamp_rewards", "versions",
+    "scratch", "scratch_mb", "overrides",  "since",         "until",
+    "decay",   "parts",      "baseline",   "rewards",       "guardrails",
+    "ranks",   "look_now",   "look_growth"};
 constexpr const char* kOfLabels[] = {"data",
                                      "validation",
                                      "test",

@@ -14,6 +14,7 @@
 #include "io/files.h"
 #include "io/models/text_message.h"
 #include "process/log.h"
+#include "trainer/offpolicy/learnable.h"
 #include "trainer/suggest/column_sources.h"
 #include "trainer/tuples/scan/tuple_log.h"
 #include "trainer/tuples/scan/tuple_scan.h"
@@ -51,6 +52,8 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
   ASSIGN_OR_RETURN(const Schema schema, Schema::Create(spec.schema()));
   RETURN_IF_ERROR(CheckedSpec(schema, spec).status());
   BoundColumns bound;
+  uint64_t num_tuples = 0;
+  uint64_t num_selected = 0;
   uint64_t num_queries = 0;
   uint64_t num_others = 0;
   absl::Status first_other;
@@ -58,14 +61,15 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
   // Visits the columns whose types are those of the schema.
   const auto queries = [&](QueryVisitor visit) {
     TupleCounts counts;
-    num_queries = num_others = 0;
+    num_tuples = num_selected = num_queries = num_others = 0;
     return ScanTuples(
         log,
         [&](const log::v1::BanditTuple& tuple) -> absl::Status {
           const log::v1::Decision& decision = tuple.decision();
-          if (selection.ReasonToSkip(decision) || !decision.has_columns()) {
-            return absl::OkStatus();
-          }
+          ++num_tuples;
+          if (selection.ReasonToSkip(decision)) return absl::OkStatus();
+          ++num_selected;
+          if (!decision.has_columns()) return absl::OkStatus();
           const absl::Status fits = bound.Bind(schema, decision.columns(),
                                                {.absent_is_missing = true});
           if (fits.ok()) {
@@ -94,6 +98,14 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
     return features;
   }
   if (num_others > 0) return first_other;
+  if (num_tuples == 0) return NoTuplesYet(options);
+  if (num_selected == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "model is '", options.model(), "', but none of the ", num_tuples,
+        " tuples in ", options.tuples(),
+        " is one that this training reads (model, versions, since, until): "
+        "features cannot be learned of them"));
+  }
   return absl::FailedPreconditionError(absl::StrCat(
       "features is '", options.features(), "', must be empty: no decision in ",
       options.tuples(), " has columns"));

@@ -59,8 +59,9 @@ absl::Status CheckTrainingWeight(const TrainData& data) {
   constexpr double kRounding = 1e-9;
   if (total >= kFewestTuples - kRounding) return absl::OkStatus();
   return NotYetError(absl::StrCat(
-      "too few tuples: the ", policy->num_tuples(), " to train count as ",
-      total, ", must count as at least ", kFewestTuples,
+      "not enough data yet: the ", policy->num_tuples(),
+      " tuples to train count as ", total, ", must count as at least ",
+      kFewestTuples,
       "; each counts as 1, or less if its unit has many others, or if it is "
       "old and decay is short"));
 }
@@ -75,6 +76,13 @@ std::vector<std::string> UnreadColumns(const TupleCounts& counts) {
   return columns;
 }
 
+absl::Status NoTuplesYet(const TrainOptions& options) {
+  return NotYetError(absl::StrCat(
+      "no tuple in ", options.tuples(),
+      " yet: the sidecar writes the tuple of a decision once the time in which "
+      "its feedback counts is over (join.reward_wait_time_seconds)"));
+}
+
 absl::Status CheckLearnable(const TrainOptions& options,
                             const TrainData& data) {
   const size_t train = data.num_train();
@@ -85,6 +93,7 @@ absl::Status CheckLearnable(const TrainOptions& options,
     absl::StrAppend(&left_out, "; ",
                     TimesText(options.since(), options.until()));
   }
+  if (data.counts().read_tuples == 0) return NoTuplesYet(options);
   const std::vector<std::string> columns = UnreadColumns(data.counts());
   // Decisions with columns have 0 features.
   const bool lacks_features =
@@ -103,7 +112,7 @@ absl::Status CheckLearnable(const TrainOptions& options,
   }
   if (std::min({train, validation, test}) < kFewestTuples) {
     return NotYetError(absl::StrCat(
-        "too few tuples: ", train, " to train and, of version ",
+        "not enough data yet: ", train, " tuples to train and, of version ",
         data.counts().baseline_version, ", ", validation, " to validate, ",
         test, " to test, must be at least ", kFewestTuples, " each (", left_out,
         "); ", HelpWithParts(options, data)));

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
+#include "core/counterfactual/loss_scaling.h"
 #include "io/segments/shown_action.h"
 
 namespace sortition {
@@ -15,7 +16,7 @@ namespace {
 
 using config::v1::PoemOptions;
 
-// Sums of the same rewards may differ by so much, relative to reward_max.
+// Sums of the same rewards may differ by so much, relative to the range.
 constexpr double kRounding = 1e-9;
 // What the log exposed less counts as if it had exposed it so much: a bounded
 // gain that is too small rather than one that varies without bound.
@@ -63,7 +64,7 @@ RankOutcomes::RankOutcomes(const config::v1::TrainOptions& options,
                            Overrides overrides, RankUse use,
                            RankMarginals marginals)
     : options_(options.poem()),
-      reward_max_(options.reward_max()),
+      range_(RewardRange::Of(options)),
       overrides_(overrides),
       use_(use),
       marginals_(std::move(marginals)),
@@ -74,18 +75,16 @@ absl::StatusOr<RankOutcomes> RankOutcomes::Create(
     RankMarginals marginals) {
   RankOutcomes outcomes(options, overrides, use, std::move(marginals));
   if (!outcomes.are_needed()) return outcomes;
-  const std::string option = RankOptionText(options.poem());
-  if (options.reward_min() != 0) {
+  if (options.poem().objective() == PoemOptions::LOG_SMOOTHING &&
+      (options.reward_min() < 0 || options.clamp_rewards())) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "reward_min is ", options.reward_min(), ", must be 0 as ", option,
-        ": ranks of which nothing came have the reward "
-        "0, and all of them add up to that of the order"));
-  }
-  if (options.clamp_rewards()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "clamp_rewards is true, must be false as ", option,
-        ": rewards of ranks add up to that of the order; set reward_max to as "
-        "much as an order can earn"));
+        "poem.objective is LOG_SMOOTHING and ", RankOptionText(options.poem()),
+        ", while ",
+        options.clamp_rewards()
+            ? "clamp_rewards is true"
+            : absl::StrCat("reward_min is ", options.reward_min()),
+        ": it needs rewards by rank of at least 0 that are not clamped; take "
+        "poem.objective CRM, or poem.rank_weights ORDER"));
   }
   CHECK(!outcomes.ascribes() || outcomes.marginals_ != nullptr);
   return outcomes;
@@ -93,9 +92,11 @@ absl::StatusOr<RankOutcomes> RankOutcomes::Create(
 
 const log::v1::RankReward* RankOutcomes::FindOutside(
     const log::v1::BanditTuple& logged) const {
-  if (!are_needed()) return nullptr;
+  if (!are_needed() || range_.clamps) return nullptr;
+  // Ranks of which nothing came have the reward 0.
+  const double least = std::min(range_.min, 0.0);
   for (const log::v1::RankReward& rank : logged.rank_rewards()) {
-    if (!(rank.reward() >= 0 && rank.reward() <= reward_max_)) return &rank;
+    if (!(rank.reward() >= least && rank.reward() <= range_.max)) return &rank;
   }
   return nullptr;
 }
@@ -145,11 +146,11 @@ absl::StatusOr<std::vector<double>> RankOutcomes::RewardsOf(
   }
   const double sum = SumOf(rewards);
   const double rest = logged.reward() - sum;
-  if (std::abs(rest) <= kRounding * reward_max_) return rewards;
+  if (std::abs(rest) <= kRounding * (range_.max - range_.min)) return rewards;
   const std::string what =
       absl::StrCat("reward of decision '", decision.decision_id(), "' is ",
                    logged.reward(), ", of its ranks ", sum);
-  if (rest < 0) {
+  if (rest < 0 && !range_.clamps && range_.min >= 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(what, ", must be at least as much as ",
                      RankOptionText(options_), "; join with aggregation SUM"));
@@ -184,17 +185,46 @@ absl::Status RankOutcomes::FillMarginals(const log::v1::Decision& decision,
   return absl::OkStatus();
 }
 
+std::vector<double> RankOutcomes::LossesOf(const std::vector<double>& rewards,
+                                           bool is_one) const {
+  std::vector<double> losses(rewards.size(), 0);
+  const double size = range_.max - range_.min;
+  if (ascribes() || (range_.min == 0 && !range_.clamps)) {
+    for (size_t k = 0; k < rewards.size(); ++k) {
+      if (rewards[k] != 0) {
+        losses[k] = std::clamp(-rewards[k] / size, -1.0, 1.0);
+      }
+    }
+    return losses;
+  }
+  const auto loss_of = [this](double sum) {
+    return RewardToLoss(std::clamp(sum, range_.min, range_.max), range_.min,
+                        range_.max);
+  };
+  if (is_one) {
+    losses.back() = loss_of(SumOf(rewards));
+    return losses;
+  }
+  double sum = 0;
+  double before = 0;
+  for (size_t k = 0; k < rewards.size(); ++k) {
+    sum += rewards[k];
+    const double loss = loss_of(sum);
+    losses[k] = loss - before;
+    before = loss;
+  }
+  return losses;
+}
+
 absl::Status RankOutcomes::FillRanks(const log::v1::BanditTuple& logged,
                                      const BanditTuple& tuple,
-                                     const std::vector<double>& rewards,
+                                     std::vector<double> losses,
                                      RankedTuple* ranks) const {
-  const size_t counted = rewards.size();
-  ranks->losses.resize(counted);
+  const size_t counted = losses.size();
+  const bool earns = std::any_of(losses.begin(), losses.end(),
+                                 [](double loss) { return loss != 0; });
+  ranks->losses = std::move(losses);
   ranks->log_conditionals.resize(counted, 0);
-  for (size_t k = 0; k < counted; ++k) {
-    ranks->losses[k] =
-        rewards[k] > 0 ? -std::min(rewards[k] / reward_max_, 1.0) : 0;
-  }
   const log::v1::Decision& decision = logged.decision();
   if (!HasFiniteRankPropensities(decision)) {
     // A model would correct every rank by a weight that nobody knows.
@@ -209,7 +239,7 @@ absl::Status RankOutcomes::FillRanks(const log::v1::BanditTuple& logged,
     ranks->log_conditionals[k] = std::min(
         decision.conditional_log_propensities(static_cast<int>(k)), 0.0);
   }
-  if (!needs_.marginals || SumOf(rewards) == 0) return absl::OkStatus();
+  if (!needs_.marginals || !earns) return absl::OkStatus();
   return FillMarginals(decision, tuple, ranks);
 }
 
@@ -238,7 +268,8 @@ absl::Status RankOutcomes::FillExposures(const log::v1::BanditTuple& logged,
   const std::vector<size_t> rows = RowsOf(decision, ranks);
   for (size_t k = 0; k < ranks; ++k) {
     const int rank = static_cast<int>(k);
-    const double click = k < rewards.size() ? std::min(rewards[k], 1.0) : 0;
+    const double click =
+        k < rewards.size() ? std::clamp(rewards[k], 0.0, 1.0) : 0;
     const double offset =
         rank < options_.click_offsets_size() ? options_.click_offsets(rank) : 0;
     exposed->gains[rows[k]] = (click - offset) / exposed->exposures[rows[k]];
@@ -259,7 +290,8 @@ absl::StatusOr<std::unique_ptr<RankOutcome>> RankOutcomes::Read(
   ASSIGN_OR_RETURN(const std::vector<double> rewards,
                    RewardsOf(logged, prefix, outcome.get()));
   if (needs_.ranks) {
-    RETURN_IF_ERROR(FillRanks(logged, tuple, rewards, &outcome->ranks));
+    RETURN_IF_ERROR(FillRanks(logged, tuple, LossesOf(rewards, outcome->is_one),
+                              &outcome->ranks));
   }
   if (needs_.exposures) {
     RETURN_IF_ERROR(FillExposures(logged, rewards, prefix.shown_otherwise,

@@ -16,6 +16,7 @@
 #include "sortition/config/v1/train.pb.h"
 #include "sortition/log/v1/log.pb.h"
 #include "trainer/tuples/rank_use.h"
+#include "trainer/tuples/reward_range.h"
 #include "trainer/tuples/scan/overrides.h"
 
 namespace sortition {
@@ -52,15 +53,25 @@ std::string RankOptionText(const config::v1::PoemOptions& options);
 // (PoemOptions.PREFIXES). So does all of the reward where an order counts as
 // one.
 //
-// EXPOSURE counts clicks c_k = min(r_k, 1) at the ranks that were shown. Of a
-// candidate at rank k, the gain is (c_k - β_k) / e(0), β `click_offsets`, e(0)
-// its exposure Σ_k λ_k P(at rank k) under the policy that logged, λ
-// `examination`. So Σ gain · e(w) estimates the clicks of policy w that an
-// interest makes: its reward, where each click has the reward 1.
+// Where rewards are clamped, or may be negative, PREFIXES reads the ranks from
+// the top: with S_k the sum of the rewards down to rank k, clamped to the range
+// of rewards, and L(S) the loss of a tuple with the reward S (RewardToLoss()),
+//   δ_0 = L(S_0),  δ_k = L(S_k) - L(S_{k-1}).
+// They add up to the loss of the clamped sum, and δ_k depends on what happened
+// down to rank k alone, as the weights of PREFIXES assume. The other objectives
+// learn from -r_k / (reward_max - reward_min) without a clamp of the sum, which
+// belongs to no single rank.
+//
+// EXPOSURE counts clicks c_k = r_k, at least 0 and at most 1, at the ranks that
+// were shown. Of a candidate at rank k, the gain is (c_k - β_k) / e(0), β
+// `click_offsets`, e(0) its exposure Σ_k λ_k P(at rank k) under the policy that
+// logged, λ `examination`. So Σ gain · e(w) estimates the clicks of policy w
+// that an interest makes: its reward, where each click has the reward 1.
 class RankOutcomes {
  public:
-  // InvalidArgument where something is needed and rewards may be negative, or
-  // are clamped. `marginals` must be set where they are needed.
+  // InvalidArgument if LOG_SMOOTHING, which needs losses of at most 0, would
+  // learn from rewards by rank that are clamped or may be negative. `marginals`
+  // must be set where they are needed.
   static absl::StatusOr<RankOutcomes> Create(
       const config::v1::TrainOptions& options, Overrides overrides, RankUse use,
       RankMarginals marginals);
@@ -68,8 +79,8 @@ class RankOutcomes {
   bool are_needed() const { return needs_.any(); }
   const RankingNeeds& needs() const { return needs_; }
 
-  // Returns the first reward of a rank outside [0, reward_max]; null if there
-  // is none, or if nothing is needed.
+  // Returns the first reward of a rank outside the range of rewards; null if
+  // there is none, if rewards are clamped, or if nothing is needed.
   const log::v1::RankReward* FindOutside(
       const log::v1::BanditTuple& logged) const;
 
@@ -94,9 +105,11 @@ class RankOutcomes {
   absl::Status NoPropensities(const log::v1::Decision& decision) const;
   // An error if an order may not count as one action.
   absl::Status CheckOne(const log::v1::BanditTuple& logged) const;
+  // Returns the losses of the ranks whose rewards are given.
+  std::vector<double> LossesOf(const std::vector<double>& rewards,
+                               bool is_one) const;
   absl::Status FillRanks(const log::v1::BanditTuple& logged,
-                         const BanditTuple& tuple,
-                         const std::vector<double>& rewards,
+                         const BanditTuple& tuple, std::vector<double> losses,
                          RankedTuple* ranks) const;
   absl::Status FillMarginals(const log::v1::Decision& decision,
                              const BanditTuple& tuple,
@@ -106,7 +119,7 @@ class RankOutcomes {
                              size_t num_rows, ExposedTuple* exposed) const;
 
   config::v1::PoemOptions options_;
-  double reward_max_;
+  RewardRange range_;
   Overrides overrides_;
   RankUse use_;
   RankMarginals marginals_;

@@ -107,7 +107,7 @@ class Reader {
         continue;
       }
       if (part == Part::kTrain) TakeForTraining(&held);
-      CountBaseline(part, held.place);
+      CountPart(part, held.place);
       TuplesOf(part)->push_back(std::move(held.tuple));
       if (part == Part::kTest) guarded_.Take(held.place, &data_.guarded);
     }
@@ -242,6 +242,10 @@ class Reader {
     }
     if (decision.has_columns()) NoteColumns(decision.columns());
     newest_.Add(decision.time_us());
+    data_.oldest_us = data_.newest_us == 0
+                          ? decision.time_us()
+                          : std::min(data_.oldest_us, decision.time_us());
+    data_.newest_us = std::max(data_.newest_us, decision.time_us());
     data_.overridden.Add(logged);
     data_.TakeOrder(decision, tuple.action.size());
     data_.ranks = RankUseText(ranks_);
@@ -332,7 +336,7 @@ class Reader {
         data_.LeaveOut(LeftOutReason::kAbstained);
         continue;
       }
-      CountBaseline(part, held.place);
+      CountPart(part, held.place);
       if (part == Part::kValidation) {
         data_.abstained_validation.push_back(held.tuple);
       } else {
@@ -342,8 +346,9 @@ class Reader {
     }
   }
 
-  void CountBaseline(Part part, const TuplePlace& place) {
+  void CountPart(Part part, const TuplePlace& place) {
     data_.judged_with_baseline += part != Part::kTrain && place.with_baseline;
+    if (part == Part::kTest) data_.test_times_us.push_back(place.time_us);
   }
 
   TuplePlace PlaceOf(const log::v1::Decision& decision) const {

@@ -10,7 +10,7 @@ export function commands(origin, {needs_token: needsToken, spool}, tupleDir) {
       (needsToken ? `  -H 'authorization: Bearer TOKEN' \\\n` : '') +
       `  -H 'content-type: application/json' \\\n  -d '${body}'`;
   return {
-    ask: call('/v1/rank', '{"context": {"decision_id": "first", "candidates": {\n' +
+    ask: call('/v1/rank', '{"context": {"decision_id": "first", "baseline": {}, "candidates": {\n' +
         '        "num_features": 2, "dense": {"values": [0.9, 0.1,  0.2, 0.7,  0.4, 0.4]}}}, ' +
         '"top_k": 2}'),
     report: call('/v1/feedback', '{"feedback": [{"feedback_id": "first-click", ' +
@@ -22,13 +22,14 @@ export function commands(origin, {needs_token: needsToken, spool}, tupleDir) {
 }
 
 const texts = {
-  ask: ['Ask for an answer', 'Three candidates with two features each. Without a model the order ' +
-      'is uniformly random, and its exact probability is logged.'],
+  ask: ['Ask for an answer', 'Three candidates with two features each, in the order that you have today: ' +
+      'the empty baseline says so. Without a model most answers keep this order, and the others are drawn at ' +
+      'random. The exact probability of each is logged.'],
   report: ['Report what came of it', 'The reward of the decision with that id; higher is better.'],
   join: ['Join the two', 'A sidecar reads the log and writes tuples to learn from, here one minute after ' +
       'each decision. Where the server has the option ' +
       'http.sidecar=127.0.0.1:8504, this page shows its figures.'],
-  train: ['Learn from the log', 'Some hundreds of decisions with feedback make a first model. Once ' +
+  train: ['Learn from the log', 'Some thousands of decisions with feedback make a first model. Once ' +
       'it is published, the server takes it by itself and this page shows what it is worth.'],
 };
 

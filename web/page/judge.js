@@ -67,6 +67,25 @@ export function joining(status) {
       `${tuples}; all is read.`};
 }
 
+// Returns the same: does training work? The last run of each kind counts.
+export function training(server) {
+  const runs = (server.models ?? []).flatMap(({name, runs: each}) =>
+    (each ?? []).map((run) => ({...run, model: name})));
+  const failed = runs.filter(({outcome}) => outcome === 'FAILED');
+  if (failed.length > 0) {
+    const {kind, model, verdict, next_step: next} = failed[0];
+    return {level: 'bad', title: 'Training fails', text: [`The last ${kind} of ${model}: ${verdict}`, next]
+        .filter(Boolean).join(' ')};
+  }
+  const trained = runs.filter(({kind}) => kind === 'train');
+  if (trained.length === 0) {
+    return {level: 'none', title: 'No training yet', text: 'No run of the trainer is recorded in the store.'};
+  }
+  const waits = trained.find(({outcome}) => outcome === 'NOT_YET');
+  if (waits) return {level: 'none', title: 'Training waits', text: waits.verdict};
+  return {level: 'good', title: 'Training works', text: trained[0].verdict};
+}
+
 // A sidecar that keeps up reads within seconds what is written.
 const largeLag = 64 * 1024 * 1024;
 

@@ -6,7 +6,7 @@ import {bytes, count, places, rate, share, short, toCount, toNumber} from './for
 import {charts} from './history.js';
 import {policies, rollbackTarget, shares, versionName} from './judge.js';
 import {bar, barColumn, empty, facts, histogram, section, table, time, useChip} from './tables.js';
-import {driftOf, trainingsOf} from './training.js';
+import {driftOf, runsOf, trainingsOf} from './training.js';
 
 const modes = {
   ONLINE: 'online: the model decides', APPRENTICE: "apprentice: the caller's baseline decides",
@@ -56,7 +56,7 @@ function body(model, status, decided, page) {
       el('h4', {}, 'How certain the policies are'), histograms(decided),
       el('h4', {}, 'Versions'), versions(model, page),
       further(model.further_versions, 'versions', 'They are older, and not used.'),
-      trainingsOf(model, status, page.nowUs), driftOf(model), changeLog(model, page.nowUs));
+      runsOf(model, page.nowUs), trainingsOf(model, status, page.nowUs), driftOf(model), changeLog(model, page.nowUs));
 }
 
 function servingFacts(model, nowUs) {

@@ -3,7 +3,7 @@ import {timeChart} from './chart.js';
 import {el} from './dom.js';
 import {count, decimalsOfAll, rate, share, short, toCount, toEstimate, toNumber, trimmed} from './format.js';
 import {changesOf, charts} from './history.js';
-import {joining, logState, policies, readiness, traffic, versionName} from './judge.js';
+import {joining, logState, policies, readiness, traffic, training, versionName} from './judge.js';
 import {histograms} from './models.js';
 import {range, scale, ticks} from './scale.js';
 import {empty, mark, section, table, useChip, withInterval} from './tables.js';
@@ -15,7 +15,7 @@ export function overview(status) {
     tiles.push(['Service', readiness(status.server)], ['Log', logState(status.server.spool)]);
   }
   tiles.push(['Rewards', joining(status)]);
-  if (status.server) tiles.push(['Traffic', traffic(status.server)]);
+  if (status.server) tiles.push(['Traffic', traffic(status.server)], ['Training', training(status.server)]);
   return section('now', 'Now', el('ul', {class: 'tiles'}, tiles.map(([topic, {level, title, text}]) =>
     el('li', {key: topic, class: `tile ${level}`}, mark(level),
         el('div', {}, el('p', {class: 'topic'}, topic), el('p', {class: 'title'}, title),

@@ -5,6 +5,32 @@ import {count, short, toCount, toEstimate, toNumber} from './format.js';
 import {driftLevel, versionName} from './judge.js';
 import {bar, barColumn, chip, empty, mark, table, time, withInterval} from './tables.js';
 
+const outcomes = {
+  DONE: ['done', 'serves'], NOTHING_BETTER: ['nothing better', ''], NOT_YET: ['not yet', ''],
+  FAILED: ['failed', 'refused'],
+};
+
+// Returns what came of the last run of each command of the trainer; null: none
+// has run.
+export function runsOf(model, nowUs) {
+  const runs = model.runs ?? [];
+  if (runs.length === 0) return null;
+  const rows = runs.map((run) => {
+    const [word, kind] = outcomes[run.outcome] ?? [run.outcome, ''];
+    return {key: run.kind, cells: [
+      el('code', {}, run.kind),
+      [chip(word, kind), ' ', el('bdi', {}, run.verdict),
+        run.next_step && el('p', {class: 'note'}, el('bdi', {}, run.next_step))],
+      time(run.time_us, nowUs),
+      toCount(run.last_success_us) > 0 ? time(run.last_success_us, nowUs) : 'never',
+    ]};
+  });
+  return [el('h4', {key: 'runs'}, 'Last runs'),
+    table(`Last runs of the trainer for ${model.name}`, [{name: 'Run'}, {name: 'Outcome'}, {name: 'When'},
+      {name: 'Last success', hint: 'A run that published something, or found nothing better'}],
+    rows, {class: 'trainings'})];
+}
+
 // Returns what the gate said of each version.
 export function trainingsOf(model, status, nowUs) {
   const judged = (model.versions ?? []).filter(({is_evaluated: is}) => is);
@@ -34,6 +60,7 @@ export function trainingsOf(model, status, nowUs) {
         el('code', {}, '--report=FILE'), `; this judges ${versionName(judged[0].version)} by the log, on a page:`,
         el('code', {class: 'command'}, `sortition-trainer ope --model_store=STORE --model=${model.name} ` +
             `--tuples=${status.sidecar?.tuple_dir || 'TUPLES'} ` +
+            `${judged[0].reward_options ? `${judged[0].reward_options} ` : ''}` +
             `--policies=version:${judged[0].version} --page=report.html`)),
   ];
 }

@@ -58,9 +58,9 @@ absl::Status ValidateRanks(const RankedLog& log, size_t i) {
         " entries, must have ", log.tuples[i].action.size(), " at most"));
   }
   for (const double loss : ranks.losses) {
-    if (!(loss >= -1 && loss <= 0)) {
+    if (!(loss >= -1 && loss <= 1)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "losses of tuple ", i, " has ", loss, ", must be in [-1, 0]"));
+          "losses of tuple ", i, " has ", loss, ", must be in [-1, 1]"));
     }
   }
   RETURN_IF_ERROR(ValidateLogs("log_conditionals", ranks.log_conditionals,

@@ -15,7 +15,8 @@ namespace sortition {
 // ranks that were shown. The loss and the log-propensity of that tuple are not
 // used where there is a RankedTuple.
 struct RankedTuple {
-  // δ_k in [-1, 0] of each shown rank; there are as many as were shown.
+  // δ_k in [-1, 1] of each shown rank; there are as many as were shown. A loss
+  // above 0 takes back what ranks above gained.
   std::vector<double> losses;
   // Log-probability of each shown rank given those above, under the policy that
   // logged, mixture included: finite, at most 0.

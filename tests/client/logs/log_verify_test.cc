@@ -1,8 +1,10 @@
 #include "client/logs/log_verify.h"
 
 #include "absl/strings/str_replace.h"
+#include "client/logs/choice_verify.h"
 #include "client/logs/log_commands.h"
 #include "io/files.h"
+#include "io/segments/decision_view.h"
 #include "tests/client/logs/log_verify_fixture.h"
 #include "tests/testing/column_model.h"
 
@@ -20,6 +22,41 @@ TEST_F(LogVerifyTest, AcceptsWhatPoliciesDecided) {
       EXPECT_EQ(Difference(Decide(*model, true, id)), "");
     }
   }
+}
+
+// Before the first version the baseline decides, with some of the uniform
+// policy; who decides follows from the id.
+TEST_F(LogVerifyTest, RecomputesAColdStart) {
+  bool explored = false;
+  for (int i = 0; i < 50; ++i) {
+    log::v1::Decision decision = Decide(uniform_, true, absl::StrCat("d", i));
+    log::v1::BaselineChoice& baseline = *decision.mutable_baseline();
+    baseline.set_mode(model::v1::EXPLORE_ABOVE_BASELINE);
+    baseline.set_model_probability(0.2);
+    for (const int32_t document : decision.action()) {
+      baseline.add_action(document);
+    }
+    const BaselinePlan plan = PlanOf(baseline);
+    ASSERT_OK_AND_ASSIGN(const DecisionView view, ViewDecision(decision));
+    const LinearPolicy policy = LinearPolicy::Uniform(ActionKind::kRank, false);
+    PolicyWorkspace workspace;
+    Draw draw;
+    const BaselineOutcome outcome = DecideWithBaseline(
+        plan, policy,
+        {view.candidates, view.eligible, view.top_k, {}, view.columns},
+        DecisionKey(decision.model(), 0, decision.decision_id(), ""),
+        BaselineNumber(decision.model(), "", decision.decision_id()),
+        &workspace, &draw);
+    baseline.set_model_decided(outcome.model_decided);
+    baseline.set_model_log_propensity(*outcome.model_log_propensity);
+    SetDraw(draw, &decision);
+    EXPECT_EQ(Difference(decision), "");
+    explored |= outcome.model_decided;
+    // Another share gives another probability, or another decider.
+    baseline.set_model_probability(0.3);
+    EXPECT_THAT(Difference(decision), HasSubstr("expected"));
+  }
+  EXPECT_TRUE(explored);
 }
 
 TEST_F(LogVerifyTest, AcceptsSeedsAndSparseFeatures) {

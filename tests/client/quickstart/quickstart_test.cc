@@ -74,6 +74,18 @@ TEST_F(FolderTest, ItsOptionsBelongTogether) {
   EXPECT_EQ(train.tuples(), sidecar.tuples());
   EXPECT_EQ(train.model_store(), server.model_store());
   EXPECT_EQ(sidecar.join().reward_wait_time_seconds(), 7);
+  // A second click counts once, a thumb down is joined, and no sum of a
+  // decision ends a training.
+  EXPECT_EQ(sidecar.join().repeats(), config::v1::JoinOptions::ONCE_PER_RANK);
+  EXPECT_EQ(sidecar.join().reward_min(), -1);
+  EXPECT_EQ(sidecar.join().reward_max(), 1);
+  EXPECT_EQ(server.feedback().reward_min(), -1);
+  EXPECT_EQ(server.feedback().reward_max(), 1);
+  EXPECT_EQ(train.reward_min(), 0);
+  EXPECT_EQ(train.reward_max(), 1);
+  EXPECT_TRUE(train.clamp_rewards());
+  EXPECT_TRUE(train.look_when_likely());
+  EXPECT_EQ(server.cold_start().explore(), 0.3);
   for (const std::string& path :
        {server.model_store(), server.spool().dir(), sidecar.tuples()}) {
     EXPECT_TRUE(std::filesystem::is_directory(path)) << path;
@@ -165,6 +177,16 @@ TEST_F(FolderTest, TheCommandWritesOnceAndKeepsChanges) {
   out.str("");
   ASSERT_OK(RunQuickstart(options, {dir}, &output));
   EXPECT_THAT(out.str(), HasSubstr("used as it is"));
+  EXPECT_THAT(error.str(),
+              HasSubstr("warning: --free_ports does nothing, because " + dir +
+                        " has ports already; change it in " + dir +
+                        "/server.textproto"));
+  error.str("");
+  options.clear_free_ports();
+  options.set_reward_wait_time_seconds(3);
+  ASSERT_OK(RunQuickstart(options, {dir}, &output));
+  EXPECT_THAT(error.str(), HasSubstr("--reward_wait_time_seconds=3 does"));
+  EXPECT_THAT(error.str(), HasSubstr("join.reward_wait_time_seconds 30 "));
   EXPECT_EQ(*ReadFile(changed), "# changed");
 }
 
@@ -279,19 +301,38 @@ TEST_F(TrainingScheduleTest, TrainsAtOnceWhenThereAreTuplesAndThenOnTime) {
   EXPECT_EQ(*schedule.Poll(5), "");
   EXPECT_EQ(NumCalls(), 0u);  // There is nothing to learn from.
   std::ofstream(dir_ / "tuples/1.seg") << "x";
-  EXPECT_EQ(News(&schedule, 6),
-            "training: the gate said no, nothing was published");
+  EXPECT_THAT(News(&schedule, 6),
+              testing::StartsWith("training: nothing better: train --config="));
   EXPECT_EQ(NumCalls(), 1u);
+  // Nothing is new: to train again would find the same.
+  EXPECT_EQ(*schedule.Poll(1000), "");
+  std::ofstream(dir_ / "tuples/2.seg") << "y";
   EXPECT_EQ(*schedule.Poll(105.9), "");
   EXPECT_EQ(NumCalls(), 1u);
-  EXPECT_THAT(News(&schedule, 106), HasSubstr("the gate said no"));
+  EXPECT_THAT(News(&schedule, 106), HasSubstr("nothing better"));
+  EXPECT_EQ(NumCalls(), 2u);
+}
+
+// A training that took 50 s leaves the processors to others for 200 s.
+TEST_F(TrainingScheduleTest, LongTrainingsAreFartherApart) {
+  TrainingSchedule schedule(
+      {.program = dir_ / "trainer", .dir = dir_ / "", .every_seconds = 100});
+  std::ofstream(dir_ / "tuples/1.seg") << "x";
+  EXPECT_EQ(*schedule.Poll(0), "");
+  EXPECT_THAT(News(&schedule, 50), HasSubstr("nothing better"));
+  std::ofstream(dir_ / "tuples/2.seg") << "y";
+  EXPECT_EQ(*schedule.Poll(249.9), "");
+  EXPECT_EQ(NumCalls(), 1u);
+  EXPECT_THAT(News(&schedule, 250), HasSubstr("nothing better"));
   EXPECT_EQ(NumCalls(), 2u);
 }
 
 TEST(TrainingTextTest, SaysWhatCameOfIt) {
   EXPECT_THAT(TrainingText(kExitOk, ""), HasSubstr("was published"));
-  EXPECT_EQ(TrainingText(1, "too few tuples"),
-            "training: no version (exit status 1): too few tuples");
+  EXPECT_EQ(TrainingText(kExitNotYet, "no tuple yet"),
+            "training: not yet: no tuple yet");
+  EXPECT_EQ(TrainingText(1, "a bad range"),
+            "training FAILED with exit status 1: a bad range");
 }
 
 }  // namespace

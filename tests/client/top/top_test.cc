@@ -124,6 +124,23 @@ TEST(TopTextTest, WarningsAreLatestFirst) {
               HasSubstr("01-01 00:02:00Z new\n  01-01 00:01:00Z old a=1"));
 }
 
+TEST(TopTextTest, SaysWhatCameOfTheLastTraining) {
+  std::string json = kStatus;
+  const std::string before = "\"traffic\": [{\"version\": \"6\"";
+  json.replace(json.find(before), before.size(),
+               R"("runs": [{"kind": "train", "outcome": "FAILED",
+                   "time_us": "1011160000000", "exit_status": 1,
+                   "verdict": "the reward of a decision is outside of the range of rewards",
+                   "next_step": "Set reward_max."}], )" +
+                   before);
+  EXPECT_THAT(Text(ViewOf(json)),
+              HasSubstr("  answers train, FAILED, 1m ago: the reward of a "
+                        "decision is outside of the\n"
+                        "    range of rewards Set reward_max."));
+  EXPECT_THAT(Text(ViewOf(kStatus)),
+              HasSubstr("Training, the last run of each kind\n  none yet"));
+}
+
 TEST(TopTextTest, SaysWhatIsWrong) {
   TopView view = ViewOf(R"({"process": {"role": "server"}, "server":
     {"ready": false, "why_not_ready": "the log takes no records",

@@ -24,7 +24,7 @@ const request = rankRequest({decisionId: 'd', question: 'q', sentences: ['a', 'b
 
 test('a request has the columns of the model, and no more ranks than sentences', () => {
   assert.deepEqual(request, {top_k: 3, context: {decision_id: 'd', unit_id: 'u',
-    attributes: {visitor: 'person'}, candidates: {columns: {num_candidates: 3,
+    attributes: {visitor: 'person'}, baseline: {}, candidates: {columns: {num_candidates: 3,
       query: [{name: 'question', texts: {values: ['q']}}],
       candidate: [{name: 'sentence', texts: {values: ['a', 'b', 'c']}}]}}}});
 });

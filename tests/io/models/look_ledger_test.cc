@@ -50,6 +50,29 @@ TEST_F(LookLedgerTest, LinesThatCannotBeReadCount) {
   EXPECT_EQ(*ledger_.Begin(1), 5u);
 }
 
+// What a look had is known even if its program died before the result.
+TEST_F(LookLedgerTest, TheLastLookSaysHowMuchItHad) {
+  EXPECT_FALSE(ledger_.Last(1).value().has_value());
+  ASSERT_OK(ledger_.Begin(1, 400));
+  ASSERT_OK(ledger_.Begin(1, 719));
+  ASSERT_OK(ledger_.Begin(2, 50));
+  ASSERT_OK_AND_ASSIGN(auto last, ledger_.Last(1));
+  ASSERT_TRUE(last.has_value());
+  EXPECT_EQ(last->number(), 2u);
+  EXPECT_EQ(last->test_tuples(), 719u);
+  EXPECT_FALSE(last->time().empty());
+  model::v1::Look look;
+  look.set_baseline_version(1);
+  look.set_number(2);
+  look.set_test_tuples(719);
+  look.set_verdict("Not published");
+  ASSERT_OK(ledger_.End(look));
+  std::ofstream(ledger_.path(), std::ios::app) << "nonsense\n";
+  ASSERT_OK_AND_ASSIGN(last, ledger_.Last(1));
+  EXPECT_EQ(last->verdict(), "Not published");
+  EXPECT_EQ(last->test_tuples(), 719u);
+}
+
 TEST_F(LookLedgerTest, NumbersAreDifferentWhoeverAsks) {
   constexpr int kThreads = 8;
   std::vector<uint64_t> numbers(kThreads);

@@ -91,8 +91,8 @@ TEST_F(StoreListingTest, FoldersThatAreNotVersionsAreExplained) {
 // model that are no version.
 TEST_F(StoreListingTest, WhatBelongsThereOrIsBeingWrittenIsNotReported) {
   for (const char* name :
-       {".tmp-abcdef", ".removed-3", ".numbers", ".serving", "7.tmp", "7.part",
-        "7.partial", "7~", "tmp-7", "temp-1234"}) {
+       {".tmp-abcdef", ".removed-3", ".numbers", ".serving", ".runs", "7.tmp",
+        "7.part", "7.partial", "7~", "tmp-7", "temp-1234"}) {
     MakeFolder(name);
   }
   for (const char* name :

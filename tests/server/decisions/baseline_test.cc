@@ -297,5 +297,92 @@ TEST_F(BaselineTest, TheUniformPolicyIsAnApprenticeToo) {
               1e-12);
 }
 
+// A model without a version: "default".
+class ColdStartTest : public BaselineTest {
+ protected:
+  v1::SelectRequest ColdSelect(const std::string& baseline) {
+    v1::SelectRequest request = GoodSelect();
+    request.mutable_context()->clear_model();
+    *request.mutable_context()->mutable_baseline() = Parse(baseline);
+    return request;
+  }
+  void Explore(double share) {
+    config::v1::ColdStartOptions options;
+    options.set_explore(share);
+    service_ = std::make_unique<RankingService>(
+        options_.limits(), registry_.get(), spool_.get(), &metrics_, nullptr,
+        nullptr, options);
+  }
+};
+
+// Of three candidates the baseline's has 1 - w + w/3, and the others w/3 each.
+TEST_F(ColdStartTest, MostlyTheBaselineDecides) {
+  const double w = 0.3;
+  Explore(w);
+  v1::SelectRequest request = ColdSelect("action: 1");
+  int by_chance = 0;
+  constexpr int kDecisions = 2000;
+  for (int i = 0; i < kDecisions; ++i) {
+    request.mutable_context()->set_decision_id(absl::StrCat("id-", i));
+    ASSERT_OK(Select(request));
+    by_chance += select_.result().is_baseline() ? 0 : 1;
+    EXPECT_NEAR(std::exp(select_.result().log_propensity()),
+                w / 3 + (select_.selected() == 1 ? 1 - w : 0), 1e-12);
+  }
+  // Of a binomial with mean 600 and standard deviation 20.5; the ids are fixed.
+  EXPECT_NEAR(by_chance, kDecisions * w, 80);
+  const log::v1::BaselineChoice logged = LastLogged().baseline();
+  EXPECT_EQ(logged.mode(), model::v1::EXPLORE_ABOVE_BASELINE);
+  EXPECT_EQ(logged.model_probability(), w);
+  EXPECT_NEAR(logged.model_log_propensity(), std::log(1.0 / 3), 1e-12);
+}
+
+// An empty baseline is the candidates as they come.
+TEST_F(ColdStartTest, RankingsKeepTheOrderThatCame) {
+  Explore(1e-9);
+  v1::RankRequest request;
+  *request.mutable_context() = ColdSelect("").context();
+  ASSERT_OK(Rank(request));
+  EXPECT_THAT(rank_.order(), ElementsAre(0, 1, 2));
+  EXPECT_TRUE(rank_.result().is_baseline());
+  EXPECT_EQ(rank_.result().degraded(),
+            "no model loaded: the baseline, with some of the uniform policy");
+  // Of six orders, with the probability w / 6 more.
+  EXPECT_NEAR(rank_.result().log_propensity(), 0, 1e-8);
+  ASSERT_EQ(rank_.conditional_log_propensities_size(), 3);
+}
+
+TEST_F(ColdStartTest, AnUnusableBaselineIsRefused) {
+  EXPECT_THAT(Select(ColdSelect("action: 77")),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("context.baseline.action holds 77")));
+}
+
+TEST_F(ColdStartTest, ThoseWhoWantTheUniformPolicyGetIt) {
+  const double uniform = std::log(1.0 / 3);
+  v1::SelectRequest named = ColdSelect("action: 1");
+  named.mutable_context()->set_version(0);
+  v1::SelectRequest without = ColdSelect("");
+  without.mutable_context()->clear_baseline();
+  // The probability that a caller's own draw gives other actions is unknown.
+  const v1::SelectRequest drawn = ColdSelect("action: 1 log_propensity: -0.5");
+  for (const v1::SelectRequest& request : {named, without, drawn}) {
+    ASSERT_OK(Select(request));
+    EXPECT_NEAR(select_.result().log_propensity(), uniform, 1e-12);
+    EXPECT_FALSE(select_.result().is_baseline());
+  }
+  Explore(1);
+  ASSERT_OK(Select(ColdSelect("action: 1")));
+  EXPECT_NEAR(select_.result().log_propensity(), uniform, 1e-12);
+}
+
+TEST_F(ColdStartTest, TheFirstVersionEndsIt) {
+  Publish(options_.model_store(), MakeSelectModel("default", {1, 2}));
+  registry_->Refresh();
+  ASSERT_OK(Select(ColdSelect("action: 1")));
+  EXPECT_EQ(select_.result().model().version(), 1u);
+  EXPECT_FALSE(LastLogged().has_baseline());
+}
+
 }  // namespace
 }  // namespace sortition

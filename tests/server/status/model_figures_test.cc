@@ -80,6 +80,8 @@ TEST_F(ModelFiguresTest, VersionsHaveTheirEvaluationUsesAndLooks) {
   model::v1::Model model = MakeSelectModel("m", {2, 1});
   model.mutable_provenance()->set_learner("poem");
   model.mutable_provenance()->set_comment("the better one");
+  model.mutable_provenance()->set_options(
+      "tuples: \"t\" reward_min: -1 clamp_rewards: true of_a_later_release: 7");
   model.mutable_provenance()->set_created_time_us(77);
   model.mutable_provenance()->set_parent_version(1);
   model::v1::Evaluation evaluation;
@@ -114,6 +116,7 @@ TEST_F(ModelFiguresTest, VersionsHaveTheirEvaluationUsesAndLooks) {
   EXPECT_GT(newest.bytes(), 0u);
   EXPECT_EQ(newest.learner(), "poem");
   EXPECT_EQ(newest.comment(), "the better one");
+  EXPECT_EQ(newest.reward_options(), "--reward_min=-1 --clamp_rewards");
   EXPECT_EQ(newest.created_time_us(), 77);
   EXPECT_EQ(newest.parent_version(), 1u);
   EXPECT_TRUE(newest.is_evaluated());

@@ -46,7 +46,7 @@ class ServerStatusTest : public testing::Test {
     models_ = std::make_unique<ModelsService>(registry_.get(), nullptr);
   }
 
-  ServerStatusParts Parts() const {
+  ServerStatusParts Parts() {
     ServerStatusParts parts;
     parts.metrics = &metrics_;
     parts.registry = registry_.get();

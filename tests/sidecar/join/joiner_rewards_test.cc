@@ -68,6 +68,34 @@ TEST_F(JoinerTest, ByDefaultEveryRewardOfUseIsJoined) {
   EXPECT_THAT(late_, IsEmpty());
 }
 
+// A double click on rank 0 is one click. A thumb up on rank 1 at 1 s becomes a
+// thumb down at 3 s, whatever the order in which the two arrive. Feedback
+// without a rank repeats only feedback without a rank.
+TEST_F(JoinerTest, OncePerRankTheLastFeedbackOfARankCounts) {
+  options_.set_repeats(JoinOptions::ONCE_PER_RANK);
+  Decide("a", 0);
+  Feed("click", "a", 1, 1, 0);
+  Feed("again", "a", 1.2, 1, 0);
+  Feed("down", "a", 3, -1, 1);
+  Feed("up", "a", 1, 1, 1);
+  Feed("bought", "a", 2, 4);
+  Feed("returned", "a", 4, 2);
+  Decide("b", 0);
+  Feed("b1", "b", 1, 1);
+  Feed("b2", "b", 1, 3);  // Of one time, the one that was logged last.
+  Advance(20);
+  // 1 of rank 0, -1 of rank 1, and 2 without a rank.
+  EXPECT_THAT(Rewards(), ElementsAre(2, 3));
+  std::vector<std::string> ranks;
+  for (const log::v1::RankReward& rank : closed_[0].rank_rewards) {
+    ranks.push_back(
+        absl::StrCat(rank.rank(), ":", rank.reward(), " of ", rank.count()));
+  }
+  EXPECT_THAT(ranks, ElementsAre("0:1 of 1", "1:-1 of 1"));
+  // The log keeps every report.
+  EXPECT_EQ(closed_[0].records.size(), 6u);
+}
+
 struct RankCase {
   JoinOptions::Aggregation aggregation;
   double reward;       // Of the whole decision.

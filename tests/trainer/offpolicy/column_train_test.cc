@@ -160,6 +160,16 @@ TEST_F(ColumnTrainTest, RefusesSpecsThatDoNotFit) {
   EXPECT_THAT(Train(options_), IsNotFound("no_such_file"));
 }
 
+// The cause is neither the features nor the columns.
+TEST_F(ColumnTrainTest, FeaturesOfNothingNameWhatIsMissing) {
+  EXPECT_THAT(Train(options_),
+              IsFailedPrecondition(" yet: the sidecar writes the tuple of"));
+  WriteSegment(dir_.Sub("tuples"), 0, ColumnTuples(50));
+  options_.set_model("other");
+  EXPECT_THAT(Train(options_),
+              IsFailedPrecondition("model is 'other', but none of the 50 "));
+}
+
 TEST_F(ColumnTrainTest, FeaturesNeedColumns) {
   WriteSegment(dir_.Sub("tuples"), 0, MakeTuples({}, 50));
   EXPECT_THAT(Train(options_), IsFailedPrecondition("has columns"));

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "absl/time/time.h"
 #include "core/base/hash.h"
 #include "core/choices/baseline_choice.h"
 #include "core/counterfactual/evaluation/improvement.h"
@@ -11,9 +12,11 @@
 #include "io/models/serving_state.h"
 #include "tests/trainer/offpolicy/train_fixture.h"
 #include "trainer/offpolicy/learnable.h"
+#include "trainer/offpolicy/look_schedule.h"
 #include "trainer/report.h"
 #include "trainer/train.h"
 #include "trainer/tuples/scan/left_out.h"
+#include "trainer/tuples/scan/present_rate.h"
 
 namespace sortition {
 namespace {
@@ -63,6 +66,93 @@ TEST_F(GateTest, EveryLookAtTheSameDecisionsAsksForMore) {
   EXPECT_EQ(next.evaluation().look(), 1);
 }
 
+// The look had 1,000 or so test tuples; the next one takes half as many that
+// are new. To train again with fewer costs nothing.
+TEST_F(GateTest, WithoutEnoughThatIsNewTheTestPartIsNotLookedAtAgain) {
+  options_.clear_look_now();
+  Prepare({}, 4000);
+  options_.set_dry_run(true);
+  ASSERT_OK_AND_ASSIGN(const auto first, Train(options_));
+  ASSERT_TRUE(first.test_looked_at());
+  const uint64_t had = first.evaluation().test_tuples();
+  const LookLedger ledger(dir_.Sub("models"), "default");
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK_AND_ASSIGN(const auto again, Train(options_));
+    EXPECT_TRUE(again.validation_promises());
+    EXPECT_FALSE(again.test_looked_at());
+    EXPECT_FALSE(again.gate_passed());
+    EXPECT_EQ(again.deferred_look().look(), 1);
+    EXPECT_EQ(again.deferred_look().new_tuples(), 0);
+    EXPECT_EQ(again.deferred_look().needed_tuples(), (had + 1) / 2);
+    EXPECT_THAT(again.evaluation().verdict(),
+                HasTexts("the test part was not looked at",
+                         absl::StrCat("It has ", had, " tuples, of which 0 "),
+                         "newer than look 1", "--look_now looks at once"));
+  }
+  EXPECT_EQ(*ledger.NextNumber(1), 2);
+  WriteSegment(dir_.Sub("tuples"), 1, MakeTuples({}, 1000, "few"));
+  ASSERT_OK_AND_ASSIGN(const auto few, Train(options_));
+  EXPECT_FALSE(few.test_looked_at());
+  EXPECT_GT(few.deferred_look().new_tuples(), 200);
+  WriteSegment(dir_.Sub("tuples"), 2, MakeTuples({}, 1500, "more"));
+  ASSERT_OK_AND_ASSIGN(const auto enough, Train(options_));
+  EXPECT_EQ(enough.evaluation().look(), 2);
+  EXPECT_FALSE(enough.has_deferred_look());
+}
+
+// A window of the newest decisions never grows: what is new in it counts.
+TEST_F(GateTest, NewDecisionsCountWhereOldOnesAreNoLongerRead) {
+  options_.clear_look_now();
+  LookLedger ledger(dir_.Sub("models"), "default");
+  std::filesystem::create_directories(dir_.Sub("models"));
+  ASSERT_OK(ledger.Begin(1, 100));
+  ASSERT_OK_AND_ASSIGN(const auto last, ledger.Last(1));
+  absl::Time time;
+  std::string error;
+  ASSERT_TRUE(absl::ParseTime(absl::RFC3339_full, last->time(), &time, &error));
+  const int64_t look_us = absl::ToUnixMicros(time);
+  TupleCounts counts;
+  counts.baseline_version = 1;
+  counts.test_times_us.assign(51, look_us - 1000000);
+  counts.test_times_us.resize(100, look_us + 1000000);  // 49 are newer.
+  auto deferred = DeferLook(options_, counts, {100, 100}, {});
+  ASSERT_TRUE(deferred.has_value());
+  EXPECT_EQ(deferred->new_tuples(), 49);
+  EXPECT_EQ(deferred->needed_tuples(), 50);
+  counts.test_times_us[0] = look_us + 1000000;
+  deferred = DeferLook(options_, counts, {100, 100}, {});
+  EXPECT_FALSE(deferred.has_value());
+  // A look at another version says nothing of this one, and a person may ask.
+  counts.test_times_us.assign(100, look_us - 1000000);
+  options_.set_look_now(true);
+  deferred = DeferLook(options_, counts, {100, 100}, {});
+  EXPECT_FALSE(deferred.has_value());
+  options_.set_look_now(false);
+  counts.baseline_version = 2;
+  deferred = DeferLook(options_, counts, {100, 100}, {});
+  EXPECT_FALSE(deferred.has_value());
+}
+
+// The bound of 400 validation tuples is 0.3 below the estimate, 0.1, at 97.5 %.
+// The first look has the share 6/π² of 2.5 %: ln(0.0152) / ln(0.025) = 1.135.
+// Of the distance 0.8 counts: (0.24 / 0.1)² · 1.135 · 400 = 2615 tuples.
+TEST_F(GateTest, AScheduleLooksWhenTheValidationPartSaysThatItWouldPass) {
+  options_.clear_look_now();
+  options_.set_look_when_likely(true);
+  TupleCounts counts;
+  model::v1::Estimate improvement;
+  improvement.set_value(0.1);
+  improvement.set_lower(-0.2);
+  auto deferred = DeferLook(options_, counts, {400, 400}, improvement);
+  ASSERT_TRUE(deferred.has_value());
+  EXPECT_NEAR(static_cast<double>(deferred->likely_tuples()), 2615, 10);
+  deferred = DeferLook(options_, counts, {400, 2640}, improvement);
+  EXPECT_FALSE(deferred.has_value());
+  options_.set_look_when_likely(false);
+  deferred = DeferLook(options_, counts, {400, 400}, improvement);
+  EXPECT_FALSE(deferred.has_value());
+}
+
 TEST_F(GateTest, ALookThatCannotBeNotedIsNotTaken) {
   Prepare({}, 4000);
   // Nobody can write to this ledger.
@@ -88,8 +178,42 @@ TEST_F(GateTest, WhatIsNeededIsUnitsWhereDecisionsHaveThem) {
   evaluation->set_decisions_needed(6450);
   const TupleCounts counts;
   // 16 of 1600, as 64.5 of 6450.
+  EXPECT_THAT(
+      Verdict({options_, 1, counts, report}),
+      HasSubstr("not enough data yet: if the estimate is right, about 65 "
+                "users are needed, and the log has about 16"));
+}
+
+// 1,000 decisions came in 1,000 s; 4,000 are needed, so 3,000 more.
+TEST_F(GateTest, WhatIsMissingIsSaidInDecisionsAndHowLongTheyTake) {
+  config::v1::TrainReport report;
+  auto* evaluation = report.mutable_evaluation();
+  evaluation->set_train_tuples(500);
+  evaluation->set_validation_tuples(250);
+  evaluation->set_test_tuples(250);
+  evaluation->set_test_units(250);
+  evaluation->mutable_improvement()->set_value(0.1);
+  evaluation->mutable_improvement()->set_lower(-0.1);
+  evaluation->set_decisions_needed(1000);
+  TupleCounts counts;
+  counts.oldest_us = 1'000'000;
+  counts.newest_us = 1'001'000'000;
+  EXPECT_THAT(
+      Verdict({options_, 1, counts, report}),
+      HasSubstr("about 4000 decisions are needed, and the log has about "
+                "1000, at the present rate in about 50 minutes"));
+  // Logs without times say nothing of it.
+  counts.oldest_us = counts.newest_us = 0;
   EXPECT_THAT(Verdict({options_, 1, counts, report}),
-              HasSubstr("some 65 units in the test part, and there are 16"));
+              Not(HasSubstr("at the present rate")));
+}
+
+TEST(DurationTextTest, IsRoundedUpInAUnitThatPeopleUse) {
+  EXPECT_EQ(DurationText(0.2), "1 second");
+  EXPECT_EQ(DurationText(119), "119 seconds");
+  EXPECT_EQ(DurationText(120), "2 minutes");
+  EXPECT_EQ(DurationText(3600 * 2.5), "3 hours");
+  EXPECT_EQ(DurationText(86400 * 40.2), "41 days");
 }
 
 TEST_F(GateTest, TheGateComparesWithTheNewestVersionOnly) {
@@ -520,7 +644,7 @@ TEST_F(LearnableTest, OneUnitCountsAsOneDecision) {
   AddUnit(true, 47);
   for (int i = 0; i < 40; ++i) AddUnit(false, 1);
   EXPECT_THAT(TrainStatus(),
-              IsFailedPrecondition("the 47 to train count as 1, must"));
+              IsFailedPrecondition("the 47 tuples to train count as 1, must"));
 }
 
 // 94 times 1/47 is not quite 2.
@@ -546,7 +670,7 @@ TEST_F(LearnableTest, WithoutTimesNothingIsOlder) {
   tuples_ = MakeTuples({}, 400);
   options_.set_parts("time");
   const absl::Status status = TrainStatus();
-  EXPECT_THAT(status, IsFailedPrecondition("too few tuples: 0 to"));
+  EXPECT_THAT(status, IsFailedPrecondition("not enough data yet: 0 tuples to"));
   EXPECT_THAT(status, IsFailedPrecondition("parts must be unit_hash"));
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
                                Not(HasSubstr("--force"))));

@@ -27,6 +27,7 @@ class LabelTrainTest : public testing::Test {
     train_.set_tuples(convert_.output());
     train_.set_model_store(convert_.model_store());
     train_.set_action("labels");
+    train_.set_look_now(true);  // On the same tuples again and again.
     train_.mutable_poem()->add_lambda(0.5);
     train_.mutable_poem()->add_l2(1e-4);
   }

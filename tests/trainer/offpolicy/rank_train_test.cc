@@ -231,11 +231,6 @@ TEST_F(RankTrainTest, LabelsAreThePriorOfClicks) {
 TEST_F(RankTrainTest, SaysWhatItCannotLearnFrom) {
   Prepare("err", 100);
   options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
-  EXPECT_THAT(Train(With(options_, "reward_min: -1")),
-              IsInvalidArgument("reward_min is -1, must be 0 as "
-                                "poem.rank_weights is PREFIXES"));
-  EXPECT_THAT(Train(With(options_, "clamp_rewards: true")),
-              IsInvalidArgument("clamp_rewards is true, must be false"));
   EXPECT_THAT(Train(With(options_, "action: 'select'")),
               IsInvalidArgument("action is 'select', must be rank as poem."));
   model::v1::Model selection = LoggingModel({});

@@ -13,6 +13,8 @@ class TrainFixture : public testing::Test {
     options_.set_model_store(dir_.Sub("models"));
     options_.mutable_poem()->add_lambda(0.5);
     options_.mutable_poem()->add_l2(1e-4);
+    // Tests train on the same tuples again, by options that differ.
+    options_.set_look_now(true);
   }
 
   // Writes the tuples, and publishes what logged them as the next version.

@@ -70,6 +70,7 @@ TEST_F(TrainTest, EveryObjectiveLearnsABetterSelectionAndRanking) {
     options.set_tuples(dir.Sub("tuples"));
     options.set_model_store(dir.Sub("models"));
     options.set_dry_run(true);
+    options.set_look_now(true);
     PoemOptions* poem = options.mutable_poem();
     poem->set_start(PoemOptions::ZERO);
     poem->add_l2(1e-4);

@@ -91,7 +91,7 @@ std::vector<BadData> Cases() {
        },
        kInvalid, "as must those of 16 of 16 tuples without feedback; set"},
       {"SegmentEmpty", [](Tuples* tuples) { tuples->clear(); }, kFailed,
-       "no tuple of model 'default'"},
+       " yet: the sidecar writes the tuple of a decision"},
       {"ModelIsAnother", All([](log::v1::BanditTuple* tuple) {
          tuple->mutable_decision()->set_model("another");
        }),
@@ -135,8 +135,9 @@ INSTANTIATE_TEST_SUITE_P(All, BadDataTest, testing::ValuesIn(Cases()),
                          [](const auto& test) { return test.param.name; });
 
 TEST_F(NoModelTest, AnEmptyDirectoryIsAnError) {
-  EXPECT_THAT(Train(options_),
-              IsFailedPrecondition("no tuple of model 'default' in "));
+  EXPECT_THAT(
+      Train(options_),
+      IsFailedPrecondition(" yet: the sidecar writes the tuple of a decision"));
   options_.set_tuples(dir_.Sub("tuples") + "/missing");
   EXPECT_THAT(Train(options_), IsNotFound("missing"));
 }

@@ -104,6 +104,62 @@ RankOutcome Outcome(const log::v1::BanditTuple& logged,
   return outcome.value_or(RankOutcome());
 }
 
+// Ranks read 1, 1 and -1 in [-1, 1]. Sums down to each rank are 1, 2 and 1,
+// clamped 1, 1 and 1, whose losses (-1 - S) / 2 are all -1: the second click
+// adds nothing, and nothing is taken back.
+TEST(RankOutcomesTest, ClampedSumsBelongToTheRanksThatReachThem) {
+  log::v1::BanditTuple tuple = ThreeRanks();
+  Reward(0, 1, &tuple);
+  Reward(1, 1, &tuple);
+  Reward(2, -1, &tuple);
+  TrainOptions options = WeighedBy(Poem::PREFIXES);
+  options.set_reward_min(-1);
+  options.set_reward_max(1);
+  options.set_clamp_rewards(true);
+  EXPECT_THAT(Outcome(tuple, options).ranks.losses, ElementsAre(-1, 0, 0));
+  // 1 and then -1: sums 1, 0, 0; losses -1, -1/2, -1/2. The thumb down takes
+  // back half of what the range can lose.
+  log::v1::BanditTuple regretted = ThreeRanks();
+  Reward(0, 1, &regretted);
+  Reward(1, -1, &regretted);
+  EXPECT_THAT(Outcome(regretted, options).ranks.losses,
+              ElementsAre(-1, 0.5, 0));
+  // Nothing at all is worth 0, half of the range: known before any rank.
+  EXPECT_THAT(Outcome(ThreeRanks(), options).ranks.losses,
+              ElementsAre(-0.5, 0, 0));
+  // An order that counts as one action has all of it at its last rank.
+  regretted.mutable_shown()->add_shown(2);
+  EXPECT_THAT(Outcome(regretted, options).ranks.losses,
+              ElementsAre(0, 0, -0.5));
+}
+
+// What a rank earned is weighed by itself: no sum of ranks is clamped there.
+TEST(RankOutcomesTest, WeighedByItselfARankIsNotClamped) {
+  log::v1::BanditTuple tuple = ThreeRanks();
+  Reward(0, 1, &tuple);
+  Reward(1, 1, &tuple);
+  Reward(2, -1, &tuple);
+  TrainOptions options = WeighedBy(Poem::ITEM_POSITION);
+  options.set_reward_min(-1);
+  options.set_reward_max(1);
+  options.set_clamp_rewards(true);
+  EXPECT_THAT(Outcome(tuple, options).ranks.losses,
+              ElementsAre(-0.5, -0.5, 0.5));
+}
+
+TEST(RankOutcomesTest, LogSmoothingRefusesLossesAboveZero) {
+  TrainOptions options = WeighedBy(Poem::PREFIXES);
+  options.mutable_poem()->set_objective(Poem::LOG_SMOOTHING);
+  options.set_reward_min(-1);
+  EXPECT_THAT(Read(ThreeRanks(), options),
+              IsInvalidArgument("while reward_min is -1: it needs rewards by "
+                                "rank of at least 0"));
+  options.set_reward_min(0);
+  options.set_clamp_rewards(true);
+  EXPECT_THAT(Read(ThreeRanks(), options),
+              IsInvalidArgument("while clamp_rewards is true"));
+}
+
 TEST(RankOutcomesTest, LossesAreThoseOfTheRanksThatCount) {
   log::v1::BanditTuple tuple = ThreeRanks();
   Reward(1, 3, &tuple);

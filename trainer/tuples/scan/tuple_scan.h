@@ -52,6 +52,12 @@ struct TupleCounts {
   uint64_t baseline_version = 0;
   bool evaluates_baseline = true;
 
+  // Times of the tuples that are used, microseconds since the epoch; 0 where a
+  // tuple has none.
+  int64_t oldest_us = 0;
+  int64_t newest_us = 0;
+  std::vector<int64_t> test_times_us;  // Of the test part, in no order.
+
   // Tuples that validate or test and that the caller's baseline had a part in:
   // their mean reward is not that of their version.
   uint64_t judged_with_baseline = 0;
