@@ -12,6 +12,7 @@
 #include "io/segments/segment.h"
 #include "io/spool/find_spools.h"
 #include "process/log.h"
+#include "sidecar/join/rank_rewards.h"
 #include "sidecar/segment_sequence.h"
 #include "sidecar/spools/record_wire.h"
 #include "sidecar/status_figures.h"
@@ -35,8 +36,6 @@ void SetJoined(const ClosedDecision& closed, log::v1::BanditTuple* tuple) {
   for (const log::v1::CensorReason reason : closed.censored) {
     tuple->add_censored(reason);
   }
-  tuple->mutable_rank_rewards()->Add(closed.rank_rewards.begin(),
-                                     closed.rank_rewards.end());
   if (closed.shown.has_value()) *tuple->mutable_shown() = *closed.shown;
   for (const JoinedRecord& record : closed.records) {
     if (record.is_shown) continue;
@@ -258,6 +257,9 @@ absl::StatusOr<bool> Pipeline::WriteTuple(const ClosedDecision& closed,
     tuple.set_keep_probability(options_.join().keep_probability());
   }
   SetJoined(closed, &tuple);
+  const std::vector<log::v1::RankReward> rank_rewards =
+      RankRewardsOf(closed, *decision, options_.join().aggregation());
+  tuple.mutable_rank_rewards()->Add(rank_rewards.begin(), rank_rewards.end());
   RETURN_IF_ERROR(AddViews(closed, &tuple));
   RETURN_IF_ERROR(source->writer()->WriteTuple(tuple, *decision, clock_()));
   CountTuple(closed, tuple, *decision);

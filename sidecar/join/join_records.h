@@ -27,8 +27,8 @@ struct JoinedRecord {
   double reward = 0;  // Feedback only.
   bool is_shown = false;
   std::string bytes;  // Serialised Shown or Feedback.
-  // Of feedback about one rank: this rank. Of a page that was shown: its first
-  // rank. A report of what was shown without it is a viewport report.
+  // Of a page that was shown: its first rank. A report of what was shown
+  // without it is a viewport report.
   std::optional<uint32_t> rank = std::nullopt;
   uint32_t seen_ranks = 0;  // Of a report of what was shown; 0: not said.
 };
@@ -54,8 +54,7 @@ struct ClosedDecision {
   uint64_t after_number = 0;
   // Why feedback may be missing.
   std::vector<log::v1::CensorReason> censored;
-  double reward = 0;                              // Aggregated, or the default.
-  std::vector<log::v1::RankReward> rank_rewards;  // Ascending by rank.
+  double reward = 0;  // Aggregated, or the default.
   // All reports of what was shown, put together (shown_pages.h).
   std::optional<log::v1::Shown> shown;
   // Feedback is in reading order. Of what was shown, at most one report for a

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "core/base/check.h"
@@ -135,7 +134,6 @@ void Joiner::AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback) {
   }
   JoinedRecord record{place, time_us, feedback.reward(), false,
                       feedback.SerializeAsString()};
-  if (feedback.has_rank()) record.rank = feedback.rank();
   if (record.reward < options_.reward_min() ||
       record.reward > options_.reward_max()) {
     Reject(std::move(record), LateFeedback::OUT_OF_RANGE);
@@ -328,22 +326,13 @@ std::optional<LateRecord> Joiner::PopLate() {
 
 void Joiner::SetRewards(ClosedDecision* closed) const {
   RewardAggregate all;
-  std::map<uint32_t, RewardAggregate> by_rank;
   for (const JoinedRecord& record : closed->records) {
     if (record.is_shown) continue;
     all.Add(record.time_us, record.reward);
-    if (!record.rank.has_value()) continue;
-    by_rank[*record.rank].Add(record.time_us, record.reward);
   }
   closed->has_feedback = all.count() > 0;
   closed->reward = closed->has_feedback ? all.Value(options_.aggregation())
                                         : options_.default_reward();
-  for (const auto& [rank, aggregate] : by_rank) {
-    log::v1::RankReward& of_rank = closed->rank_rewards.emplace_back();
-    of_rank.set_rank(rank);
-    of_rank.set_reward(aggregate.Value(options_.aggregation()));
-    of_rank.set_count(aggregate.count());
-  }
 }
 
 uint32_t Joiner::OldestNeededSegment(uint32_t spool) const {

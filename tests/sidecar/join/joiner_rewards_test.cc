@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sidecar/join/rank_rewards.h"
 #include "tests/sidecar/join/joiner_fixture.h"
 
 namespace sortition {
@@ -92,7 +93,8 @@ TEST_P(RankRewardTest, EachRankIsAggregatedAsTheWhole) {
   ASSERT_EQ(closed_.size(), 1u);
   EXPECT_EQ(closed_[0].reward, GetParam().reward);
   std::vector<std::string> ranks;
-  for (const log::v1::RankReward& rank : closed_[0].rank_rewards) {
+  for (const log::v1::RankReward& rank :
+       RankRewardsOf(closed_[0], "", GetParam().aggregation)) {
     ranks.push_back(
         absl::StrCat(rank.rank(), ":", rank.reward(), " of ", rank.count()));
   }
@@ -112,7 +114,7 @@ TEST_F(JoinerTest, FeedbackWithoutARankMakesNoRankReward) {
   Decide("a", 0);
   Feed("f1", "a", 1, 2);
   Advance(20);
-  EXPECT_THAT(closed_[0].rank_rewards, IsEmpty());
+  EXPECT_THAT(RankRewardsOf(closed_[0], "", JoinOptions::SUM), IsEmpty());
 }
 
 }  // namespace
