@@ -37,6 +37,7 @@ std::map<std::string, FieldLimits> RequestFieldLimits(
       {"sortition.v1.Feedback.feedback_id", id},
       {"sortition.v1.Feedback.decision_id", id},
       {"sortition.v1.Feedback.rank", rank},
+      {"sortition.v1.Feedback.index", rank},
       {"sortition.v1.ReportFeedbackRequest.feedback",
        {.max_items = limits.max_feedback_batch()}},
   };
