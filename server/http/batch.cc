@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
@@ -92,6 +93,9 @@ std::string AnswersJson(const std::vector<BatchCall>& calls) {
 HttpAnswer AnswerBatch(const HttpRequest& http,
                        const FindColumnTypes& find_types,
                        grpc::GenericStub* stub) {
+  if (absl::StripAsciiWhitespace(http.body).empty()) {
+    return AnswerWithoutBody(http, "/sortition.v1.Ranking/Rank", stub);
+  }
   rapidjson::Document body;
   absl::Status status = ParseJsonTree(http.body, &body);
   v1::BatchRequest batch;

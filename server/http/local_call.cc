@@ -105,4 +105,17 @@ HttpAnswer LocalCall::Failure(const grpc::Status& status) const {
   return answer;
 }
 
+HttpAnswer AnswerWithoutBody(const HttpRequest& request,
+                             const std::string& path, grpc::GenericStub* stub) {
+  const auto call = LocalCall::Start(request, path, 1, "", stub);
+  if (!call.ok()) return ErrorAnswer(call.status());
+  const grpc::Status status = (*call)->Finish();
+  if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
+      status.error_code() == grpc::StatusCode::PERMISSION_DENIED) {
+    return (*call)->Failure(status);
+  }
+  return ErrorAnswer(
+      absl::InvalidArgumentError("the body is empty: must be a JSON object"));
+}
+
 }  // namespace sortition

@@ -16,8 +16,8 @@ namespace sortition {
 
 inline constexpr int kMaxTimeoutMilliseconds = 10'000;
 
-// Header with the id of a decision: of a request in place of the field, so that
-// a load balancer sees it; of the answer to a rerank.
+// Header of requests and answers of reranks: the id of the decision. Load
+// balancers see it, too.
 inline constexpr char kDecisionIdHeader[] = "X-Sortition-Decision-Id";
 
 // One call that has begun. Use it from one thread.
@@ -47,5 +47,11 @@ class LocalCall {
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_;
   grpc::ByteBuffer response_;
 };
+
+// Returns the answer to a request without a body where there must be one. The
+// body of a caller who may not call was not read: the answer is the refusal of
+// gRPC to call `path` then, and otherwise that there must be a body.
+HttpAnswer AnswerWithoutBody(const HttpRequest& request,
+                             const std::string& path, grpc::GenericStub* stub);
 
 }  // namespace sortition

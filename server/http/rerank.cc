@@ -237,6 +237,9 @@ HttpAnswer SuccessOf(const RerankPath& path, const Rerank& rerank,
 HttpAnswer AnswerRerank(const RerankPath& path, const HttpRequest& http,
                         const FindColumnTypes& find_types,
                         grpc::GenericStub* stub) {
+  if (absl::StripAsciiWhitespace(http.body).empty()) {
+    return AnswerWithoutBody(http, kRankMethod, stub);
+  }
   rapidjson::Document body;
   if (const absl::Status status = ParseJsonTree(http.body, &body);
       !status.ok()) {

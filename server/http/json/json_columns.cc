@@ -20,7 +20,7 @@ using model::v1::ColumnSchema;
 // Bounds the memory that a short body can claim by fields that few of its
 // objects have.
 constexpr size_t kMaxColumns = 1000;
-constexpr size_t kMaxCells = size_t{1} << 22;
+constexpr size_t kMaxCells = size_t{1} << 20;
 
 // Returns the place of row `row`.
 using PlaceOfRow = absl::FunctionRef<std::string(size_t row)>;

@@ -39,11 +39,18 @@ const FieldDescriptor* ListFieldOf(const Descriptor* type) {
   return values != nullptr && values->is_repeated() ? values : nullptr;
 }
 
-// Returns whether no key of the object is the name of a field: its keys are
-// names of columns then.
-bool NamesNoField(const JsonValue& json, const Descriptor& type) {
+// Returns whether the keys of an object that stands for Columns are names of
+// columns. Otherwise they are the fields of the message, whose values are
+// objects, or lists of objects.
+bool NamesColumns(const JsonValue& json) {
   for (const auto& member : json.GetObject()) {
-    if (FindJsonField(type, TextOf(member.name)) != nullptr) return false;
+    const absl::string_view key = TextOf(member.name);
+    const JsonValue& value = member.value;
+    if (FindJsonField(*v1::Columns::descriptor(), key) == nullptr) continue;
+    if ((key != "query" && key != "candidate") || value.IsObject() ||
+        (value.IsArray() && !value.Empty() && value[0].IsObject())) {
+      return false;
+    }
   }
   return json.MemberCount() > 0;
 }
@@ -93,7 +100,7 @@ absl::Status JsonMessageParser::ParseMessage(const JsonValue& json,
   if (!json.IsObject()) {
     return path_.Refuse(json, &type == root_ ? "a JSON object" : "an object");
   }
-  if (&type == v1::Columns::descriptor() && NamesNoField(json, type)) {
+  if (&type == v1::Columns::descriptor() && NamesColumns(json)) {
     return AddLists(json, types(), &path_,
                     DynamicCastToGenerated<v1::Columns>(message));
   }

@@ -126,6 +126,11 @@ TEST(JsonFormsTest, ColumnsAreNamedByKeys) {
       R"({"columns":{"candidate":{"price":[3,null],"title":["a","b"]},
           "query":{"question":"who?"}}})",
       strict);
+  // A column may have the name of a field.
+  ExpectSameCandidates(R"({"columns":{"text":["a"],"query":"who?"}})",
+                       R"({"columns":{"num_candidates":1,"candidate":[
+          {"name":"text","texts":{"values":["a"]}}],"query":[
+          {"name":"query","texts":{"values":["who?"]}}]}})");
   // In a query a list is one value.
   ExpectSameCandidates(
       R"({"columns":{"candidate":{"a":[1]},"query":{"home":[1,2],"x":["y"]}}})",

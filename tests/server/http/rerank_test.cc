@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "sortition/v1/http.pb.h"
 #include "tests/server/http/http_port_fixture.h"
+#include "tests/testing/column_model.h"
 
 namespace sortition {
 namespace {
@@ -273,7 +274,7 @@ TEST_F(RerankTest, FieldsOfDocumentsBecomeColumns) {
 }
 
 TEST_F(RerankTest, BadRequestsAreRefusedInTheirOwnWords) {
-  ExpectRefused("", "not JSON");
+  ExpectRefused("", "the body is empty: must be a JSON object");
   ExpectRefused("[]", "the body is a list: must be a JSON object");
   ExpectRefused(R"({"documents":["a"]})", "query is absent");
   ExpectRefused(R"({"query":"q"})", "documents is absent");
@@ -306,6 +307,34 @@ TEST_F(RerankTest, BadRequestsAreRefusedInTheirOwnWords) {
   ExpectRefused(R"({"query":"q","documents":["a"],"sortition":{"version":7}})",
                 "version = 7: not loaded");
   EXPECT_TRUE(Records().empty());
+}
+
+// Types come from the schema of the model that serves, for every call.
+class ServedSchemaTest : public RerankTest {
+ protected:
+  void SetUp() override {
+    Publish(options_.model_store(), MakeColumnModel("columns", 1));
+    StartServer();
+  }
+};
+
+TEST_F(ServedSchemaTest, DeclaresTypesOfColumns) {
+  const HttpReply reply =
+      Post("/v1/select",
+           R"({"context":{"model":"columns","candidates":{"columns":{
+          "candidate":{"price":[1,2],"color":["red",null],"tags":[["a"],[]],
+                       "sentence":["x","y"],"place":[[1,2,3],[4,5,6]]},
+          "query":{"question":"who?","city":7,"home":[1,2,3]}}}}})");
+  ASSERT_EQ(reply.code, 200) << reply.body;
+  const auto records = Records();
+  ASSERT_EQ(records.size(), 1u);
+  const v1::Columns& columns = records[0].decision().columns();
+  EXPECT_EQ(columns.candidate(1).ShortDebugString(),
+            R"(name: "color" missing: 1 categories { values: "red" )"
+            R"(values: "" })");
+  EXPECT_TRUE(columns.candidate(3).has_texts());
+  EXPECT_EQ(columns.query(1).ShortDebugString(),
+            R"(name: "city" categories { values: "7" })");
 }
 
 // Fields that only part of the objects have make a large matrix of little text.
