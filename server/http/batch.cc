@@ -84,7 +84,9 @@ std::string AnswersJson(const std::vector<BatchCall>& calls) {
   for (const BatchCall& call : calls) {
     json.BeginObject();
     json.Key("status").Count(static_cast<uint64_t>(call.answer.code));
-    json.Key("response").Raw(call.answer.body).EndObject();
+    json.Key("response")
+        .Raw(absl::StripTrailingAsciiWhitespace(call.answer.body))
+        .EndObject();
   }
   json.EndArray().EndObject();
   return json.text() + "\n";

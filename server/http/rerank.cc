@@ -190,7 +190,9 @@ absl::Status WriteResults(const Rerank& rerank, absl::string_view api_version,
   json->Key("version").String(api_version).EndObject();
   json->Key("billed_units").BeginObject();
   json->Key("search_units").Count(0).EndObject().EndObject();
-  json->Key("sortition").Raw(result).EndObject();
+  json->Key("sortition")
+      .Raw(absl::StripTrailingAsciiWhitespace(result))
+      .EndObject();
   return absl::OkStatus();
 }
 
