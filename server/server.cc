@@ -39,6 +39,20 @@ uint32_t HttpDescriptors(const config::v1::HttpOptions& options) {
   return options.listen().empty() ? 0 : MostConnections(LimitsOf(options));
 }
 
+// Returns the types of the columns of a model for requests as JSON.
+std::optional<ColumnTypes> FindTypes(const ModelRegistry& registry,
+                                     absl::string_view model) {
+  const auto set = registry.Find(model);
+  if (!set.ok()) return std::nullopt;
+  ColumnTypes types;
+  if (const Schema* const schema = (*set)->shape->schema()) {
+    for (const auto& column : schema->declared().column()) {
+      types.emplace(column.name(), column.type());
+    }
+  }
+  return types;
+}
+
 }  // namespace
 
 struct Server::Rep {
@@ -159,14 +173,18 @@ absl::Status Server::Rep::StartHttp() {
                       options.tls().client_ca_file().empty(),
        .why_not_ready = why_not_ready});
   ASSIGN_OR_RETURN(
-      http,
-      HttpPort::Open(options, {.channel = grpc->InProcessChannel(),
-                               .metrics = metrics.get(),
-                               .authorizer = identity->authorizer(),
-                               .why_not_ready = why_not_ready,
-                               .status_json = [this](absl::string_view query) {
-                                 return status->Json(query);
-                               }}));
+      http, HttpPort::Open(options, {.channel = grpc->InProcessChannel(),
+                                     .metrics = metrics.get(),
+                                     .authorizer = identity->authorizer(),
+                                     .why_not_ready = why_not_ready,
+                                     .status_json =
+                                         [this](absl::string_view query) {
+                                           return status->Json(query);
+                                         },
+                                     .find_types =
+                                         [this](absl::string_view model) {
+                                           return FindTypes(*registry, model);
+                                         }}));
   http_port = http->port();
   return absl::OkStatus();
 }

@@ -12,6 +12,7 @@
 #include "io/segments/segment.h"
 #include "io/spool/find_spools.h"
 #include "process/log.h"
+#include "sidecar/join/rank_rewards.h"
 #include "sidecar/segment_sequence.h"
 #include "sidecar/spools/record_wire.h"
 #include "sidecar/status_figures.h"
@@ -35,13 +36,13 @@ void SetJoined(const ClosedDecision& closed, log::v1::BanditTuple* tuple) {
   for (const log::v1::CensorReason reason : closed.censored) {
     tuple->add_censored(reason);
   }
-  tuple->mutable_rank_rewards()->Add(closed.rank_rewards.begin(),
-                                     closed.rank_rewards.end());
   if (closed.shown.has_value()) *tuple->mutable_shown() = *closed.shown;
   for (const JoinedRecord& record : closed.records) {
     if (record.is_shown) continue;
     tuple->add_feedback()->ParseFromString(record.bytes);
   }
+  tuple->mutable_rank_rewards()->Add(closed.rank_rewards.begin(),
+                                     closed.rank_rewards.end());
 }
 
 bool HasPattern(const config::v1::SidecarOptions& options) {
@@ -163,7 +164,7 @@ absl::StatusOr<bool> Pipeline::Step() {
   if (!late_.has_value()) late_ = joiner_.PopLate();
   if (late_.has_value()) return FinishOutput(Write(*late_));
   if (!closed_.has_value()) closed_ = PopClosed();
-  if (closed_.has_value()) return FinishOutput(Write(*closed_));
+  if (closed_.has_value()) return FinishOutput(Write(&*closed_));
   return ReadStep();
 }
 
@@ -194,33 +195,33 @@ absl::StatusOr<bool> Pipeline::FinishOutput(const absl::Status& status) {
   return true;
 }
 
-absl::Status Pipeline::Write(const ClosedDecision& closed) {
-  SpoolSource& source = SourceOf(closed.place);
-  const log::v1::SpoolPosition position = source.PositionOf(closed.place);
+absl::Status Pipeline::Write(ClosedDecision* closed) {
+  SpoolSource& source = SourceOf(closed->place);
+  const log::v1::SpoolPosition position = source.PositionOf(closed->place);
   // An output must not pass a copy whose tuple a power cut may still take.
-  if (closed.after_number > num_on_disk_) {
+  if (closed->after_number > num_on_disk_) {
     RETURN_IF_ERROR(Sync(/*with_skips=*/false));
   }
   // What decides here may be removed first, with the segment of another spool.
-  if (closed.is_elsewhere) {
+  if (closed->is_elsewhere) {
     source.writer()->Skip(position);
     return absl::OkStatus();
   }
-  if (closed.is_ambiguous) {
+  if (closed->is_ambiguous) {
     ++counts_.ambiguous_decisions;
     if (has_several_) source.writer()->Skip(position);
     return absl::OkStatus();
   }
-  if (!closed.is_kept) {
+  if (!closed->is_kept) {
     ++counts_.sampled_out;
-    if (has_several_ || HasEarlierSegment(closed)) {
+    if (has_several_ || HasEarlierSegment(*closed)) {
       source.writer()->Skip(position);
     }
     return absl::OkStatus();
   }
-  if (!closed.is_wanted) {
+  if (!closed->is_wanted) {
     ++counts_.not_shown;
-    if (HasEarlierSegment(closed)) source.writer()->Skip(position);
+    if (HasEarlierSegment(*closed)) source.writer()->Skip(position);
     return absl::OkStatus();
   }
   if (source.writer()->HasPassed(position)) {
@@ -230,19 +231,19 @@ absl::Status Pipeline::Write(const ClosedDecision& closed) {
   ASSIGN_OR_RETURN(const bool is_written, WriteTuple(closed, &source));
   if (!is_written) return absl::OkStatus();
   ++counts_.tuples;
-  ++(closed.has_feedback ? counts_.matched : counts_.defaulted);
-  for (const log::v1::CensorReason reason : closed.censored) {
+  ++(closed->has_feedback ? counts_.matched : counts_.defaulted);
+  for (const log::v1::CensorReason reason : closed->censored) {
     ++counts_.censored[reason];
   }
-  if (!closed.censored.empty()) ++counts_.censored_tuples;
+  if (!closed->censored.empty()) ++counts_.censored_tuples;
   return absl::OkStatus();
 }
 
 // Returns false if the decision cannot be read any more.
-absl::StatusOr<bool> Pipeline::WriteTuple(const ClosedDecision& closed,
+absl::StatusOr<bool> Pipeline::WriteTuple(ClosedDecision* closed,
                                           SpoolSource* source) {
   const absl::StatusOr<absl::string_view> decision =
-      source->ReadDecision(closed.place);
+      source->ReadDecision(closed->place);
   if (absl::IsDataLoss(decision.status()) ||
       absl::IsNotFound(decision.status())) {
     ++counts_.unreadable_decisions;
@@ -253,15 +254,16 @@ absl::StatusOr<bool> Pipeline::WriteTuple(const ClosedDecision& closed,
   }
   RETURN_IF_ERROR(decision.status());
   log::v1::BanditTuple tuple;
-  *tuple.mutable_position() = source->PositionOf(closed.place);
-  tuple.set_spool_writer(source->WriterIdAt(closed.place));
+  *tuple.mutable_position() = source->PositionOf(closed->place);
+  tuple.set_spool_writer(source->WriterIdAt(closed->place));
   if (options_.join().keep_probability() < 1) {
     tuple.set_keep_probability(options_.join().keep_probability());
   }
-  SetJoined(closed, &tuple);
-  RETURN_IF_ERROR(AddViews(closed, &tuple));
+  if (NamesCandidates(*closed)) SetRewards(*decision, options_.join(), closed);
+  SetJoined(*closed, &tuple);
+  RETURN_IF_ERROR(AddViews(*closed, &tuple));
   RETURN_IF_ERROR(source->writer()->WriteTuple(tuple, *decision, clock_()));
-  CountTuple(closed, tuple, *decision);
+  CountTuple(*closed, tuple, *decision);
   return true;
 }
 

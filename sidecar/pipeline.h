@@ -84,9 +84,9 @@ class Pipeline {
   SpoolSource& SourceOf(SpoolPlace place) const {
     return *sources_[place.spool];
   }
-  absl::Status Write(const ClosedDecision& closed);
-  absl::StatusOr<bool> WriteTuple(const ClosedDecision& closed,
-                                  SpoolSource* source);
+  // Sets the rewards of ranks that depend on the action.
+  absl::Status Write(ClosedDecision* closed);
+  absl::StatusOr<bool> WriteTuple(ClosedDecision* closed, SpoolSource* source);
   // Adds what shadows think of the decision.
   absl::Status AddViews(const ClosedDecision& closed,
                         log::v1::BanditTuple* tuple);

@@ -96,7 +96,8 @@ MAY_INCLUDE = {
                    "server/admission", "server/decisions", "server/identity", "server/rpc/connections"],
     "server/rpc/connections": ["core/base", "process", "server/admission"],
     "server/http": ["core/base", "process", "process/http", "server/decisions",
-                    "server/identity", "web"],
+                    "server/http/json", "server/identity", "web"],
+    "server/http/json": ["core/base", "process"],
     "server/status": ["core/base", "io", "io/models", "io/spool", "process",
                       "process/http", "process/status", "server/models", "server/shadows"],
     "server": ["core/base", "io/*", "process", "process/service", "server/*"],
@@ -183,7 +184,8 @@ RESTRICTED = [
     (re.compile(r"^nats/"), ["sidecar/stream"]),
     (re.compile(r"^(unicode/|libstemmer\.h$)"), ["core/features/text"]),
     (re.compile(r"^xgboost/"), ["trainer/trees"]),
-    (re.compile(r"^rapidjson/"), ["process", "client/import", "io/text", "io/scorers"]),
+    (re.compile(r"^rapidjson/"), ["process", "client/import", "io/text", "io/scorers",
+                                  "server/http/json"]),
     # No files, sockets, clocks or threads in core.
     (re.compile(r"^(fstream|iostream|filesystem|thread|mutex|shared_mutex|atomic|future|"
                 r"condition_variable|chrono|ctime|time\.h|pthread\.h|unistd\.h|fcntl\.h)$|"

@@ -10,6 +10,8 @@ export type ColumnType = 'number' | 'category' | 'text' | 'category_set' | 'vect
 export type Rows = ReadonlyArray<ArrayLike<number>>;
 /** Candidates by named columns: an object for each. */
 export type NamedRows = ReadonlyArray<Readonly<Record<string, ColumnValue>>>;
+/** Candidates of a rerank. */
+export type Documents = ReadonlyArray<string | Readonly<Record<string, ColumnValue>>>;
 /** Compressed sparse rows: row i has columns[rowOffsets[i] .. rowOffsets[i + 1]), ascending. */
 export interface SparseRows {
   rowOffsets: ArrayLike<number>;
@@ -159,6 +161,8 @@ export type Value = {reward: number; loss?: undefined} | {loss: number; reward?:
 export type FeedbackValue = Value & {
   /** From 0 at the top; unset: it is about the whole action. */
   rank?: number;
+  /** document_index, in place of `rank`: the join finds its rank. */
+  index?: number;
   /** Counts once; unset: made here. */
   feedbackId?: string;
 };
@@ -206,6 +210,13 @@ export class Ranker {
   rank(features: Rows | NamedRows, options?: RankOptions & NoIds): Promise<Ranking<number>>;
   rank(features: Flat, options: RankOptions & Width): Promise<Ranking<string | number>>;
   rank(features: Rows | NamedRows, options?: RankOptions): Promise<Ranking<string | number>>;
+  /**
+   * Draws an order of texts, or of objects with `text` and other named columns, for a query. What is
+   * decided and logged is what POST /v1/rerank decides: the baseline is the given order.
+   */
+  rerank<Id>(query: string, documents: Documents, options: RankOptions<Id> & {ids: Ids<Id>}): Promise<Ranking<string>>;
+  rerank(query: string, documents: Documents, options?: RankOptions & NoIds): Promise<Ranking<number>>;
+  rerank(query: string, documents: Documents, options?: RankOptions): Promise<Ranking<string | number>>;
   /** Draws one candidate, or none if the policy abstains. */
   select<Id>(features: Flat, options: DecisionOptions<Id> & Width & {ids: Ids<Id>}): Promise<Selection<string>>;
   select<Id>(features: Rows | NamedRows,

@@ -272,6 +272,8 @@ void FrontEnd::ReportShown(const v1::DecisionResult& decision,
   report.mutable_shown()->Add(outcome.shown.begin(), outcome.shown.end());
   if (outcome.seen_ranks.has_value()) {
     report.set_seen_ranks(*outcome.seen_ranks);
+  } else {
+    report.set_not_shown(outcome.shown.empty());
   }
   const absl::Status status = client_->ReportShown(report).status();
   if (status.ok()) {

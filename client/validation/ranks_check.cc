@@ -23,6 +23,7 @@ void RanksCheck::Take(const LogEntry& entry) {
                                    ranks, "], the ranks of the action"));
     }
   }
+  CheckIndexes(entry);
   if (tuple.rank_rewards().empty()) return;
   ++with_rewards_;
   uint32_t largest = 0;
@@ -39,12 +40,40 @@ void RanksCheck::Take(const LogEntry& entry) {
                                   "), the ranks of the action"));
 }
 
+void RanksCheck::CheckIndexes(const LogEntry& entry) {
+  const log::v1::BanditTuple& tuple = *entry.tuple;
+  const auto& action = tuple.decision().action();
+  const auto& shown = tuple.shown().shown();
+  bool has_index = false;
+  for (const log::v1::Feedback& feedback : tuple.feedback()) {
+    if (!feedback.has_index()) continue;
+    has_index = true;
+    const uint32_t index = feedback.index();
+    if (std::find(shown.begin(), shown.end(), index) != shown.end() ||
+        std::any_of(action.begin(), action.end(), [&](int32_t document) {
+          return int64_t{document} == int64_t{index};
+        })) {
+      continue;
+    }
+    indexes_.Add(entry, absl::StrCat("feedback is about document_index ", index,
+                                     ", must be about a candidate of the "
+                                     "action: it is a reward of no rank"));
+    break;
+  }
+  with_indexes_ += has_index;
+}
+
 std::vector<Finding> RanksCheck::Report() const {
   std::vector<Finding> findings;
   if (rewards_.count() > 0) {
     findings.push_back(
         {Level::kWarn,
          rewards_.Text(with_rewards_, "tuples with rewards of ranks")});
+  }
+  if (indexes_.count() > 0) {
+    findings.push_back(
+        {Level::kWarn, indexes_.Text(with_indexes_,
+                                     "tuples with feedback about candidates")});
   }
   if (seen_.count() > 0) {
     findings.push_back(

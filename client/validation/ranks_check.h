@@ -7,17 +7,23 @@
 
 namespace sortition {
 
-// Feedback about a rank that the action does not have is no reward of any
-// candidate, and nobody can have looked at more ranks than there are.
+// Feedback about a rank that the action does not have, or about a candidate
+// that is not in it, is no reward of any rank, and nobody can have looked at
+// more ranks than there are.
 class RanksCheck : public LogCheck {
  public:
   void Take(const LogEntry& entry) override;
   std::vector<Finding> Report() const override;
 
  private:
+  // Checks feedback that names a candidate.
+  void CheckIndexes(const LogEntry& entry);
+
   uint64_t with_rewards_ = 0;  // Tuples with rewards of ranks.
+  uint64_t with_indexes_ = 0;  // Tuples with feedback about candidates.
   uint64_t with_seen_ = 0;     // Tuples with seen_ranks.
   Offences rewards_;
+  Offences indexes_;
   Offences seen_;
 };
 

@@ -21,9 +21,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kPieceBytes = 1 << 16;
-// What is taken of a request that is refused before it was read.
-constexpr uint64_t kMostRestBytes = 1 << 20;
-constexpr double kMostRestSeconds = 0.5;
+// What is taken of a request that is refused before it was read. Clients such
+// as fetch, curl and Python's requests send all of a body before they look for
+// an answer, and lose it if the connection breaks before.
+constexpr uint64_t kMaxRestBytes = 64 << 20;
+// How long the rest is waited for after the answer, and a client may be silent
+// before the answer; it may go on sending for limits_.request_seconds.
+constexpr double kMaxRestSeconds = 0.5;
 constexpr char kIdentity[] = "identity";  // The content coding of no coding.
 
 // What every answer has, unless its handler knows better. Nothing of it may be
@@ -254,7 +258,11 @@ std::optional<HttpAnswer> Exchange::ReadBody() {
   const auto length =
       is_chunked() ? UINT64_MAX : static_cast<uint64_t>(declared);
   if (!is_chunked()) {
-    if (auto refusal = CheckSize(length)) return refusal;
+    if (auto refusal = CheckSize(length)) {
+      // A client that waits for 100 Continue sends nothing.
+      if (Header("Expect").empty()) TakeRest(limits_.request_seconds);
+      return refusal;
+    }
   }
   SendContinue();
   const Clock::time_point end = After(limits_.request_seconds);
@@ -266,7 +274,10 @@ std::optional<HttpAnswer> Exchange::ReadBody() {
     body.resize(before + kPieceBytes);
     const int read = mg_read(connection_, &body[before], kPieceBytes);
     body.resize(before + static_cast<size_t>(std::max(read, 0)));
-    if (auto refusal = CheckSize(body.size())) return refusal;
+    if (auto refusal = CheckSize(body.size())) {
+      TakeRest(limits_.request_seconds);
+      return refusal;
+    }
     if (is_chunked() && read == 0) break;  // The last chunk has come.
     if (body.size() == length) break;
     if (Clock::now() >= end) {
@@ -293,15 +304,15 @@ int Exchange::Write(const HttpAnswer& answer, bool is_kept) {
       Send(connection_, AnswerText(connection_, answer, is_head_, is_kept),
            limits_.request_seconds);
   if (!is_kept || !is_sent) mg_disable_connection_keep_alive(connection_);
-  if (is_sent && !is_read_) TakeRest();
+  if (is_sent && !is_read_) TakeRest(kMaxRestSeconds);
   return answer.code;
 }
 
-void Exchange::TakeRest() {
-  const Clock::time_point end = After(kMostRestSeconds);
-  const InterruptTimer timer(kMostRestSeconds);
+void Exchange::TakeRest(double seconds) {
+  const Clock::time_point end = After(seconds);
   std::vector<char> buffer(kPieceBytes);
-  for (uint64_t taken = 0; taken < kMostRestBytes && Clock::now() < end;) {
+  for (uint64_t taken = 0; taken < kMaxRestBytes && Clock::now() < end;) {
+    const InterruptTimer timer(kMaxRestSeconds);
     const int read = mg_read(connection_, buffer.data(), buffer.size());
     if (read <= 0) return;
     taken += static_cast<uint64_t>(read);

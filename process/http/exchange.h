@@ -50,9 +50,10 @@ class Exchange {
   void SendContinue() const;
   // Returns an answer if what is declared, or has come, is too much.
   std::optional<HttpAnswer> CheckSize(uint64_t bytes) const;
-  // A client that is still sending may lose an answer after which its
-  // connection is closed at once: takes what comes for a moment.
-  void TakeRest();
+  // Takes what the client is still sending, for at most so long. A client may
+  // lose an answer that comes before it has sent all, or after which its
+  // connection is closed at once.
+  void TakeRest(double seconds);
 
   mg_connection* const connection_;
   const HttpLimits& limits_;

@@ -18,6 +18,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/nearest_name.h"
 #include "process/http/exchange.h"
 #include "process/http/http_errors.h"
 #include "process/http/interrupt_timer.h"
@@ -81,6 +82,25 @@ uint64_t MaxWaiting(const HttpLimits& limits) {
   const uint64_t used = uint64_t{limits.threads} + 2;
   return std::clamp<uint64_t>(limits.max_waiting, 1,
                               most > used ? most - used : 1);
+}
+
+// Returns the path of a route that is most similar; empty: none is.
+std::string NearestPath(const std::map<std::string, HttpHandler>& routes,
+                        absl::string_view path) {
+  // Distances of long ones are costly.
+  constexpr size_t kMaxMisspeltBytes = 64;
+  if (path.size() > kMaxMisspeltBytes) return "";
+  std::string nearest;
+  size_t best = MaxMisspelling(path) / 2 + 2;
+  for (const auto& [name, handler] : routes) {
+    const std::string known = name.substr(name.find(' ') + 1);
+    const size_t distance =
+        absl::EndsWith(known, path) ? 1 : EditDistance(path, known);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = known;
+  }
+  return nearest;
 }
 
 absl::Status CannotListen(absl::string_view option,
@@ -176,8 +196,11 @@ HttpAnswer HttpServer::Rep::NoRoute(const HttpRequest& request) const {
     if (methods.back() == "GET") methods.emplace_back("HEAD");
   }
   if (methods.empty()) {
-    return ErrorAnswer(absl::NotFoundError(
-        absl::StrCat("there is no path \"", request.path, "\"")));
+    const std::string nearest = NearestPath(routes, request.path);
+    return ErrorAnswer(absl::NotFoundError(absl::StrCat(
+        "there is no path \"", request.path, "\"",
+        nearest.empty() ? ""
+                        : absl::StrCat("; did you mean \"", nearest, "\"?"))));
   }
   const std::string allowed = absl::StrJoin(methods, ", ");
   HttpAnswer answer =

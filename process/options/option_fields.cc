@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -11,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "core/base/nearest_name.h"
 #include "process/options/units.h"
 
 namespace sortition::internal {
@@ -47,22 +47,6 @@ void CollectFields(const Descriptor& descriptor,
   }
 }
 
-// Levenshtein distance: insertions, deletions and replacements.
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replace});
-    }
-  }
-  return row[b.size()];
-}
-
 bool GivesWay(const OptionField* option) {
   return std::any_of(
       option->path.begin(), option->path.end(),
@@ -72,8 +56,7 @@ bool GivesWay(const OptionField* option) {
 std::string NearestOption(const std::vector<OptionField>& fields,
                           absl::string_view name) {
   std::string nearest;
-  // A name that must be changed by half is not a misspelling.
-  size_t best = std::max<size_t>(2, name.size() / 2) + 1;
+  size_t best = MaxMisspelling(name) + 1;
   const auto consider = [&](absl::string_view known, const std::string& full) {
     const size_t distance = EditDistance(name, known);
     if (distance < best) {

@@ -167,6 +167,11 @@ absl::Status ValidateCandidates(const v1::Candidates& candidates,
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(CheckTakesFeatures(candidates, schema));
+  if (candidates.features_case() == v1::Candidates::FEATURES_NOT_SET &&
+      candidates.num_features() == 0) {
+    return absl::InvalidArgumentError(
+        "context.candidates is empty: must have dense, sparse or columns");
+  }
   RETURN_IF_ERROR(CheckNumFeatures(candidates, limits, num_features));
   ASSIGN_OR_RETURN(query->candidates, ViewFeatures(candidates, limits));
   return absl::OkStatus();

@@ -64,6 +64,7 @@ absl::Status ReportService::ReportFeedback(
     to.set_time_us(time_us);
     to.set_reward(from.has_reward() ? from.reward() : -from.loss());
     if (from.has_rank()) to.set_rank(from.rank());
+    if (from.has_index()) to.set_index(from.index());
   }
   RETURN_IF_ERROR(Append(scratch));
   feedback_->Increment(request.feedback_size());

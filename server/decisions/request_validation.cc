@@ -126,18 +126,30 @@ absl::Status CheckReward(const v1::Feedback& feedback,
       "] (server options feedback.reward_min and feedback.reward_max)"));
 }
 
+// Checks the rank or the index of a candidate.
+absl::Status CheckPlace(absl::string_view field, uint32_t place,
+                        const config::v1::RequestLimits& limits) {
+  if (place < limits.max_candidates()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " = ", place, ": must be in [0, ",
+                   limits.max_candidates() - 1, "]"));
+}
+
 absl::Status CheckFeedback(const v1::Feedback& feedback,
                            const config::v1::RequestLimits& limits,
                            const config::v1::FeedbackLimits& rewards) {
   RETURN_IF_ERROR(ValidateRequiredId("feedback_id", feedback.feedback_id()));
   RETURN_IF_ERROR(ValidateRequiredId("decision_id", feedback.decision_id()));
   RETURN_IF_ERROR(CheckReward(feedback, rewards));
-  if (feedback.has_rank() && feedback.rank() >= limits.max_candidates()) {
+  if (feedback.has_rank() && feedback.has_index()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("rank = ", feedback.rank(), ": must be in [0, ",
-                     limits.max_candidates() - 1, "]"));
+        absl::StrCat("rank = ", feedback.rank(),
+                     ": must be unset where index is set, which "
+                     "is ",
+                     feedback.index()));
   }
-  return absl::OkStatus();
+  RETURN_IF_ERROR(CheckPlace("rank", feedback.rank(), limits));
+  return CheckPlace("index", feedback.index(), limits);
 }
 
 // Checks where a page begins and ends.
@@ -271,6 +283,14 @@ absl::Status ValidateShown(const v1::ReportShownRequest& request,
   const uint32_t limit = limits.max_candidates();
   RETURN_IF_ERROR(CheckPage(request, limit));
   RETURN_IF_ERROR(CheckSeenRanks(request, limit));
+  if (request.shown().empty() && !request.not_shown() &&
+      !request.has_seen_ranks()) {
+    return absl::InvalidArgumentError(
+        "shown is empty: must list the document indexes that the user saw, "
+        "from "
+        "the top, as in {\"decision_id\": \"…\", \"shown\": [2, 0, 1]}; set "
+        "not_shown to true if the user saw nothing");
+  }
   for (int rank = 0; rank < request.shown_size(); ++rank) {
     if (request.shown(rank) >= limit) {
       return absl::InvalidArgumentError(

@@ -1,6 +1,7 @@
 #include "server/http/field_limits.h"
 
 #include "server/decisions/request_validation.h"
+#include "server/http/batch.h"
 
 namespace sortition {
 
@@ -20,6 +21,14 @@ std::map<std::string, FieldLimits> RequestFieldLimits(
       {"sortition.v1.DecisionContext.unit_id", id},
       {"sortition.v1.DecisionContext.eligible", per_candidate},
       {"sortition.v1.RankRequest.top_k", at_least_one},
+      {"sortition.v1.RerankRequest.top_n", at_least_one},
+      {"sortition.v1.RerankRequest.decision_id", id},
+      {"sortition.v1.RerankRequest.unit_id", id},
+      {"sortition.v1.RerankRequest.user", id},
+      {"sortition.v1.RerankRequest.documents", per_candidate},
+      {"sortition.v1.RerankRequest.texts", per_candidate},
+      {"sortition.v1.BatchRequest.calls",
+       {.max_items = uint64_t{kMaxBatchCalls}}},
       {"sortition.v1.LabelRequest.k", at_least_one},
       {"sortition.v1.AggregateRequest.top_k", at_least_one},
       {"sortition.v1.AggregateRequest.cutoff", {.min = 0, .max = 1e6}},
@@ -37,6 +46,7 @@ std::map<std::string, FieldLimits> RequestFieldLimits(
       {"sortition.v1.Feedback.feedback_id", id},
       {"sortition.v1.Feedback.decision_id", id},
       {"sortition.v1.Feedback.rank", rank},
+      {"sortition.v1.Feedback.index", rank},
       {"sortition.v1.ReportFeedbackRequest.feedback",
        {.max_items = limits.max_feedback_batch()}},
   };

@@ -110,7 +110,8 @@ absl::StatusOr<std::unique_ptr<HttpPort>> HttpPort::Open(
   std::map<std::string, HttpHandler> routes = MakeJsonCalls(
       parts.channel,
       {.needs_certificate = !options.tls().client_ca_file().empty(),
-       .has_control_port = !options.control_listen().empty()});
+       .has_control_port = !options.control_listen().empty(),
+       .find_types = parts.find_types});
   AddPages(options, parts, &routes);
   std::vector<std::string> paths;
   for (const auto& [route, handler] : routes) paths.push_back(PathOf(route));

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "process/http/http_server.h"
 #include "process/metrics.h"
+#include "server/http/json/json_message.h"
 #include "server/identity/authorizer.h"
 #include "sortition/config/v1/server.pb.h"
 
@@ -28,6 +29,8 @@ struct HttpPortParts {
   std::function<std::string()> why_not_ready;
   // Returns what /status.json says; takes the query.
   std::function<std::string(absl::string_view query)> status_json;
+  // Returns the types of the columns of a model.
+  FindColumnTypes find_types;
 };
 
 class HttpPort {

@@ -1,29 +1,25 @@
 #include "server/http/json_calls.h"
 
-#include <grpcpp/client_context.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/byte_buffer.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
+#include "google/protobuf/message.h"
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/type_resolver_util.h"
 #include "process/http/http_errors.h"
-#include "process/json_check.h"
-#include "server/http/unpolled_queue.h"
+#include "server/http/batch.h"
+#include "server/http/rerank.h"
 #include "sortition/v1/models.pb.h"
 #include "sortition/v1/ranking.pb.h"
 
@@ -59,52 +55,6 @@ google::protobuf::util::TypeResolver* Resolver() {
       google::protobuf::util::NewTypeResolverForDescriptorPool(
           std::string(kTypeUrl), DescriptorPool::generated_pool());
   return resolver;
-}
-
-std::string TypeUrl(const google::protobuf::Descriptor* type) {
-  return absl::StrCat(kTypeUrl, "/", type->full_name());
-}
-
-// Returns the wire form of `json`.
-absl::StatusOr<std::string> ParseJson(const google::protobuf::Descriptor* type,
-                                      absl::string_view json) {
-  if (absl::StripAsciiWhitespace(json).empty()) return std::string();
-  RETURN_IF_ERROR(CheckJson(json, type));
-  std::string wire;
-  const auto status = google::protobuf::util::JsonToBinaryString(
-      Resolver(), TypeUrl(type), std::string(json), &wire);
-  if (status.ok()) return wire;
-  return absl::InvalidArgumentError(
-      absl::StrCat("the body is not the JSON form of ", type->full_name(), ": ",
-                   std::string(status.message())));
-}
-
-// Returns the JSON form of what a server has written. Internal: it has none,
-// for example because a file that the answer repeats is not in UTF-8.
-absl::StatusOr<std::string> PrintJson(const google::protobuf::Descriptor* type,
-                                      const std::string& wire) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  // A front end must not take a missing "order" for an error, nor a missing
-  // "selected" for candidate 0.
-  options.always_print_primitive_fields = true;
-  std::string json;
-  const auto status = google::protobuf::util::BinaryToJsonString(
-      Resolver(), TypeUrl(type), wire, &json, options);
-  if (status.ok()) return json + "\n";
-  return absl::InternalError(
-      absl::StrCat("the answer, a ", type->full_name(),
-                   ", has no JSON form: ", std::string(status.message())));
-}
-
-std::string TextOf(const grpc::ByteBuffer& buffer) {
-  std::vector<grpc::Slice> slices;
-  CHECK(buffer.Dump(&slices).ok());
-  std::string text;
-  for (const grpc::Slice& slice : slices) {
-    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  }
-  return text;
 }
 
 // Returns the value of the parameter charset of a Content-Type, without quotes;
@@ -148,125 +98,53 @@ absl::Status CheckContentType(const HttpRequest& request) {
                    "UTF-8"));
 }
 
-absl::StatusOr<std::chrono::milliseconds> Timeout(const HttpRequest& request,
-                                                  const JsonCall& call) {
-  const std::string text = request.header("X-Timeout-Ms");
-  int milliseconds = static_cast<int>(1000 * call.default_seconds);
-  if (!text.empty() &&
-      (!absl::SimpleAtoi(text, &milliseconds) || milliseconds < 1 ||
-       milliseconds > kMaxTimeoutMilliseconds)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("header \"X-Timeout-Ms\" is \"", text,
-                     "\": must be in [1, ", kMaxTimeoutMilliseconds, "]"));
-  }
-  return std::chrono::milliseconds(milliseconds);
-}
-
-// Hands on who calls, and what for. InvalidArgument: gRPC takes no such bytes.
-absl::Status SetMetadata(const HttpRequest& request,
-                         grpc::ClientContext* context) {
-  for (const char* const name :
-       {"authorization", "x-request-id", "traceparent"}) {
-    const std::string value = request.header(name);
-    if (value.empty()) continue;
-    if (!std::all_of(value.begin(), value.end(), absl::ascii_isprint)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("header \"", name, "\": must be printable ASCII"));
-    }
-    context->AddMetadata(name, value);
-  }
-  context->AddMetadata(kHttpPeerKey, HttpPeerValue(request.peer));
-  return absl::OkStatus();
-}
-
-// Returns the answer of gRPC to a call that failed.
-HttpAnswer FailureAnswer(const grpc::Status& status,
-                         const grpc::ClientContext& context) {
-  HttpAnswer answer = ErrorAnswer(
-      absl::Status(static_cast<absl::StatusCode>(status.error_code()),
-                   status.error_message()));
-  if (answer.code == 401) {
-    answer.headers.emplace_back("WWW-Authenticate", "Bearer");
-  }
-  if (answer.code != 429 && answer.code != 503) return answer;
-  const auto& trailers = context.GetServerTrailingMetadata();
-  const auto hint = trailers.find("grpc-retry-pushback-ms");
-  int64_t milliseconds = 0;
-  if (hint != trailers.end() &&
-      !absl::SimpleAtoi(
-          absl::string_view(hint->second.data(), hint->second.size()),
-          &milliseconds)) {
-    milliseconds = 0;
-  }
-  // HTTP knows whole seconds only.
-  answer.headers.emplace_back(
-      "Retry-After",
-      absl::StrCat(std::max<int64_t>((milliseconds + 999) / 1000, 1)));
-  return answer;
-}
-
 class JsonCaller {
  public:
-  JsonCaller(const JsonCall& call,
-             const std::shared_ptr<grpc::Channel>& channel)
+  JsonCaller(const JsonCall& call, std::shared_ptr<grpc::GenericStub> stub,
+             FindColumnTypes find_types)
       : call_(call),
-        method_(MethodOf(call)),
-        path_(absl::StrCat("/", call.service, "/", call.method)),
-        stub_(std::make_shared<grpc::GenericStub>(channel)) {}
+        stub_(std::move(stub)),
+        find_types_(std::move(find_types)) {}
 
-  HttpAnswer operator()(const HttpRequest& request) const {
-    const absl::Status type = CheckContentType(request);
-    if (!type.ok()) return ErrorAnswer(415, type);
-    grpc::ClientContext context;
-    const absl::StatusOr<std::string> wire = Prepare(request, &context);
-    if (!wire.ok()) return ErrorAnswer(wire.status());
-    const grpc::Slice slice(*wire);
-    const grpc::ByteBuffer payload(&slice, 1);
-    grpc::ByteBuffer response;
-    const grpc::Status status = Call(payload, &context, &response);
-    HttpAnswer answer =
-        status.ok() ? SuccessAnswer(response) : FailureAnswer(status, context);
-    const std::string id = request.header("X-Request-Id");
-    if (!id.empty()) answer.headers.emplace_back("X-Request-Id", id);
-    return answer;
+  HttpAnswer operator()(const HttpRequest& http) const {
+    const std::unique_ptr<google::protobuf::Message> request =
+        NewRequest(call_);
+    if (const absl::Status status = ParseBody(http.body, request.get());
+        !status.ok()) {
+      return ErrorAnswer(status);
+    }
+    const auto begun = StartJsonCall(call_, http, *request, stub_.get());
+    if (!begun.ok()) return ErrorAnswer(begun.status());
+    return FinishJsonCall(call_, begun->get());
   }
 
  private:
-  // Returns the request, and sets what goes with it.
-  absl::StatusOr<std::string> Prepare(const HttpRequest& request,
-                                      grpc::ClientContext* context) const {
-    ASSIGN_OR_RETURN(const auto timeout, Timeout(request, call_));
-    context->set_deadline(std::chrono::system_clock::now() + timeout);
-    RETURN_IF_ERROR(SetMetadata(request, context));
-    return ParseJson(method_->input_type(), request.body);
-  }
-
-  HttpAnswer SuccessAnswer(const grpc::ByteBuffer& response) const {
-    absl::StatusOr<std::string> json =
-        PrintJson(method_->output_type(), TextOf(response));
-    if (!json.ok()) return ErrorAnswer(json.status());
-    return {.content_type = "application/json", .body = *std::move(json)};
-  }
-
-  // Waits for the answer.
-  grpc::Status Call(const grpc::ByteBuffer& payload,
-                    grpc::ClientContext* context,
-                    grpc::ByteBuffer* response) const {
-    const auto queue = NewUnpolledQueue();
-    const auto call =
-        stub_->PrepareUnaryCall(context, path_, payload, queue.get());
-    call->StartCall();
-    grpc::Status status;
-    call->Finish(response, &status, nullptr);
-    WaitForOne(queue.get());
-    return status;
+  absl::Status ParseBody(const std::string& body,
+                         google::protobuf::Message* request) const {
+    if (absl::StripAsciiWhitespace(body).empty()) return absl::OkStatus();
+    rapidjson::Document json;
+    RETURN_IF_ERROR(ParseJsonTree(body, &json));
+    return JsonMessageParser(&find_types_).Parse(json, request);
   }
 
   const JsonCall call_;
-  const MethodDescriptor* const method_;
-  const std::string path_;
   const std::shared_ptr<grpc::GenericStub> stub_;
+  const FindColumnTypes find_types_;
 };
+
+// Checks the type of the body, and gives the answer the id of the request.
+HttpHandler Guarded(HttpHandler handler) {
+  return [handler = std::move(handler)](const HttpRequest& request) {
+    const absl::Status type = CheckContentType(request);
+    if (!type.ok()) return ErrorAnswer(415, type);
+    HttpAnswer answer = handler(request);
+    const std::string id = request.header("X-Request-Id");
+    if (!id.empty() && std::all_of(id.begin(), id.end(), absl::ascii_isprint)) {
+      answer.headers.emplace_back("X-Request-Id", id);
+    }
+    return answer;
+  };
+}
 
 // Refuses what must not get round a port that asks for more.
 HttpHandler Refuser(absl::Status status) {
@@ -290,31 +168,93 @@ const MethodDescriptor* MethodOf(const JsonCall& call) {
   return method;
 }
 
+std::unique_ptr<google::protobuf::Message> NewRequest(const JsonCall& call) {
+  return std::unique_ptr<google::protobuf::Message>(
+      google::protobuf::MessageFactory::generated_factory()
+          ->GetPrototype(MethodOf(call)->input_type())
+          ->New());
+}
+
+absl::StatusOr<std::unique_ptr<LocalCall>> StartJsonCall(
+    const JsonCall& call, const HttpRequest& http,
+    const google::protobuf::Message& request, grpc::GenericStub* stub) {
+  return LocalCall::Start(
+      http, absl::StrCat("/", call.service, "/", call.method),
+      call.default_seconds, request.SerializeAsString(), stub);
+}
+
+HttpAnswer FinishJsonCall(const JsonCall& call, LocalCall* begun) {
+  const grpc::Status status = begun->Finish();
+  if (!status.ok()) return begun->Failure(status);
+  absl::StatusOr<std::string> json =
+      PrintJson(MethodOf(call)->output_type(), begun->Response());
+  if (!json.ok()) return ErrorAnswer(json.status());
+  return {.content_type = "application/json", .body = *std::move(json)};
+}
+
+absl::StatusOr<std::string> PrintJson(const google::protobuf::Descriptor* type,
+                                      const std::string& wire) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  // A front end must not take a missing "order" for an error, nor a missing
+  // "selected" for candidate 0.
+  options.always_print_primitive_fields = true;
+  std::string json;
+  const auto status = google::protobuf::util::BinaryToJsonString(
+      Resolver(), absl::StrCat(kTypeUrl, "/", type->full_name()), wire, &json,
+      options);
+  if (status.ok()) return json + "\n";
+  return absl::InternalError(
+      absl::StrCat("the answer, a ", type->full_name(),
+                   ", has no JSON form: ", std::string(status.message())));
+}
+
 bool WantsBody(const Authorizer* authorizer, const HttpRequest& request) {
-  const auto* const call =
-      std::find_if(std::begin(kCalls), std::end(kCalls),
-                   [&](const JsonCall& c) { return c.path == request.path; });
-  if (call == std::end(kCalls)) return true;
+  std::vector<Role> roles;  // One of them is enough.
+  if (FindRerankPath(request.path) != nullptr) {
+    roles = {Role::kDecide};
+  } else if (request.path == kBatchPath) {
+    // Each of its calls is checked by itself.
+    roles = {Role::kDecide, Role::kFeedback};
+  } else {
+    for (const JsonCall& call : kCalls) {
+      if (call.path == request.path) roles = {call.role};
+    }
+    if (roles.empty()) return true;
+  }
+  const std::string credentials = request.header("Authorization");
   return CheckContentType(request).ok() &&
          (authorizer == nullptr ||
-          authorizer->Check(call->role, request.header("Authorization")).ok());
+          std::any_of(roles.begin(), roles.end(), [&](Role role) {
+            return authorizer->Check(role, credentials).ok();
+          }));
 }
 
 std::map<std::string, HttpHandler> MakeJsonCalls(
     const std::shared_ptr<grpc::Channel>& channel,
     const JsonCallOptions& options) {
+  const auto stub = std::make_shared<grpc::GenericStub>(channel);
   std::map<std::string, HttpHandler> handlers;
   for (const JsonCall& call : JsonCalls()) {
     HttpHandler& handler = handlers[absl::StrCat("POST ", call.path)];
-    if (options.needs_certificate) {
-      handler = Refuser(absl::PermissionDeniedError(
-          "calls need a client certificate (tls.client_ca_file), which this "
-          "port does not ask for: call over gRPC"));
-    } else if (options.has_control_port && call.service == kModels) {
+    if (options.has_control_port && call.service == kModels) {
       handler = Refuser(absl::UnimplementedError(
           "models are looked at and changed at control_listen alone"));
     } else {
-      handler = JsonCaller(call, channel);
+      handler = Guarded(JsonCaller(call, stub, options.find_types));
+    }
+  }
+  for (const RerankPath& path : RerankPaths()) {
+    handlers[absl::StrCat("POST ", path.path)] =
+        Guarded(MakeRerank(path, stub, options.find_types));
+  }
+  handlers[absl::StrCat("POST ", kBatchPath)] =
+      Guarded(MakeBatch(stub, options.find_types));
+  if (options.needs_certificate) {
+    for (auto& [route, handler] : handlers) {
+      handler = Refuser(absl::PermissionDeniedError(
+          "calls need a client certificate (tls.client_ca_file), which this "
+          "port does not ask for: call over gRPC"));
     }
   }
   return handlers;

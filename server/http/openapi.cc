@@ -15,8 +15,11 @@
 #include "process/json_writer.h"
 #include "process/version.h"
 #include "server/http/api_descriptors.h"
+#include "server/http/batch.h"
 #include "server/http/field_limits.h"
 #include "server/http/json_calls.h"
+#include "server/http/local_call.h"
+#include "server/http/rerank.h"
 #include "sortition/model/v1/field_range.pb.h"
 
 namespace sortition {
@@ -77,6 +80,8 @@ class Document {
     WriteInfo();
     json_.Key("paths").BeginObject();
     for (const JsonCall& call : JsonCalls()) WriteCall(call);
+    for (const RerankPath& path : RerankPaths()) WriteRerank(path);
+    WriteBatch();
     for (const auto& page : kPages) WritePage(page[0], page[1], page[2]);
     json_.EndObject();
     WriteComponents();
@@ -95,7 +100,10 @@ class Document {
             "exact probability of every answer. Bodies are the proto3 JSON "
             "form of the messages: fields have the names given here, or these "
             "in lowerCamelCase; 64-bit integers are strings; NaN, Infinity "
-            "and -Infinity are strings; unknown fields are errors.");
+            "and -Infinity are strings; unknown fields are errors. Some "
+            "shorter forms are taken, too: rows as lists of lists, candidates "
+            "as a list of objects, columns as an object of lists, a single "
+            "feedback as the body, integers as ids.");
     json_.EndObject();
   }
 
@@ -103,26 +111,71 @@ class Document {
     const auto* const method =
         pool_.FindMethodByName(absl::StrCat(call.service, ".", call.method));
     CHECK(method != nullptr);
-    json_.Key(call.path).BeginObject().Key("post").BeginObject();
-    json_.Key("operationId").String(call.method);
-    json_.Key("description").String(CommentOf(method));
+    BeginPost({call.path, std::string(call.method), CommentOf(method),
+               call.default_seconds},
+              method->input_type());
+    WriteContent("application/json", SchemaOf(method->output_type()));
+    EndPost();
+  }
+
+  void WriteRerank(const RerankPath& path) {
+    const Descriptor* const input = FindMessage("RerankRequest");
+    const bool is_list = path.api_version.empty();
+    BeginPost({path.path, absl::StrCat("Rerank", path.api_version),
+               CommentOf(input), kRerankSeconds},
+              input);
+    const std::string output =
+        SchemaOf(FindMessage(is_list ? "TextRank" : "RerankResponse"));
+    is_list ? WriteListContent(output)
+            : WriteContent("application/json", output);
+    EndPost();
+  }
+
+  void WriteBatch() {
+    const Descriptor* const input = FindMessage("BatchRequest");
+    BeginPost({kBatchPath, "Batch", CommentOf(input), kRerankSeconds}, input);
+    WriteContent("application/json", SchemaOf(FindMessage("BatchResponse")));
+    EndPost();
+  }
+
+  struct Post {
+    absl::string_view path;
+    std::string operation_id;
+    std::string description;
+    double default_seconds;
+  };
+
+  // Writes a POST up to the content of its answer.
+  void BeginPost(const Post& post, const Descriptor* input) {
+    json_.Key(post.path).BeginObject().Key("post").BeginObject();
+    json_.Key("operationId").String(post.operation_id);
+    json_.Key("description").String(post.description);
     json_.Key("security").BeginArray();
     json_.BeginObject().Key("bearer").BeginArray().EndArray().EndObject();
     json_.BeginObject().EndObject();  // Where nobody needs a token.
     json_.EndArray();
-    WriteTimeout(call);
+    WriteTimeout(post.default_seconds);
     json_.Key("requestBody").BeginObject().Key("required").Bool(true);
-    WriteContent("application/json", SchemaOf(method->input_type()));
+    WriteContent("application/json", SchemaOf(input));
     json_.EndObject();
     json_.Key("responses").BeginObject();
     json_.Key("200").BeginObject().Key("description").String("The answer.");
-    WriteContent("application/json", SchemaOf(method->output_type()));
+  }
+
+  void EndPost() {
     json_.EndObject();
     WriteError();
     json_.EndObject().EndObject().EndObject();
   }
 
-  void WriteTimeout(const JsonCall& call) {
+  const Descriptor* FindMessage(absl::string_view name) const {
+    const Descriptor* const found =
+        pool_.FindMessageTypeByName(absl::StrCat("sortition.v1.", name));
+    CHECK(found != nullptr);
+    return found;
+  }
+
+  void WriteTimeout(double default_seconds) {
     json_.Key("parameters").BeginArray().BeginObject();
     json_.Key("name").String("X-Timeout-Ms").Key("in").String("header");
     json_.Key("description")
@@ -130,7 +183,7 @@ class Document {
     json_.Key("schema").BeginObject().Key("type").String("integer");
     json_.Key("minimum").Count(1);
     json_.Key("maximum").Count(kMaxTimeoutMilliseconds);
-    json_.Key("default").Number(1000 * call.default_seconds);
+    json_.Key("default").Number(1000 * default_seconds);
     json_.EndObject().EndObject().EndArray();
   }
 
@@ -165,6 +218,14 @@ class Document {
     json_.Key("schema").BeginObject();
     json_.Key("$ref").String(Reference(schema));
     json_.EndObject().EndObject().EndObject();
+  }
+
+  void WriteListContent(const std::string& schema) {
+    json_.Key("content").BeginObject().Key("application/json").BeginObject();
+    json_.Key("schema").BeginObject().Key("type").String("array");
+    json_.Key("items").BeginObject();
+    json_.Key("$ref").String(Reference(schema));
+    json_.EndObject().EndObject().EndObject().EndObject();
   }
 
   void WriteComponents() {
@@ -277,6 +338,13 @@ class Document {
       case FieldDescriptor::CPPTYPE_ENUM:
         return WriteEnum(field->enum_type());
       case FieldDescriptor::CPPTYPE_MESSAGE:
+        // Any JSON is a schema without a type.
+        if (field->message_type()->full_name() == "google.protobuf.Value") {
+          return;
+        }
+        if (field->message_type()->full_name() == "google.protobuf.Struct") {
+          return write("object", "");
+        }
         // A reference stands alone in its object.
         json_.Key("allOf").BeginArray().BeginObject();
         json_.Key("$ref").String(Reference(SchemaOf(field->message_type())));

@@ -27,9 +27,11 @@ struct JoinedRecord {
   double reward = 0;  // Feedback only.
   bool is_shown = false;
   std::string bytes;  // Serialised Shown or Feedback.
-  // Of feedback about one rank: this rank. Of a page that was shown: its first
-  // rank. A report of what was shown without it is a viewport report.
+  // Of a page that was shown: its first rank. A report of what was shown
+  // without it is a viewport report.
   std::optional<uint32_t> rank = std::nullopt;
+  // Of feedback: the document_index of the candidate that it names.
+  std::optional<uint32_t> index = std::nullopt;
   uint32_t seen_ranks = 0;  // Of a report of what was shown; 0: not said.
 };
 

@@ -4,12 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/micros.h"
-#include "sidecar/join/reward_aggregate.h"
+#include "sidecar/join/rank_rewards.h"
 
 namespace sortition {
 namespace {
@@ -136,6 +135,7 @@ void Joiner::AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback) {
   JoinedRecord record{place, time_us, feedback.reward(), false,
                       feedback.SerializeAsString()};
   if (feedback.has_rank()) record.rank = feedback.rank();
+  if (feedback.has_index()) record.index = feedback.index();
   if (record.reward < options_.reward_min() ||
       record.reward > options_.reward_max()) {
     Reject(std::move(record), LateFeedback::OUT_OF_RANGE);
@@ -315,7 +315,7 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
   SetShown(&closed);
   closed.is_wanted = !options_.only_if_shown() ||
                      (closed.shown.has_value() && !closed.shown->not_shown());
-  SetRewards(&closed);
+  SetRewards(/*decision=*/"", options_, &closed);
   return closed;
 }
 
@@ -324,45 +324,6 @@ std::optional<LateRecord> Joiner::PopLate() {
   LateRecord late = std::move(late_.front());
   late_.pop_front();
   return late;
-}
-
-std::vector<const JoinedRecord*> Joiner::CountedFeedback(
-    const ClosedDecision& closed) const {
-  std::vector<const JoinedRecord*> counted;
-  // Index in `counted` of the last feedback of each rank, and without a rank.
-  std::map<std::optional<uint32_t>, size_t> last;
-  for (const JoinedRecord& record : closed.records) {
-    if (record.is_shown) continue;
-    if (options_.repeats() == config::v1::JoinOptions::ONCE_PER_RANK) {
-      const auto [it, is_first] = last.try_emplace(record.rank, counted.size());
-      if (!is_first) {
-        const JoinedRecord*& earlier = counted[it->second];
-        if (record.time_us >= earlier->time_us) earlier = &record;
-        continue;
-      }
-    }
-    counted.push_back(&record);
-  }
-  return counted;
-}
-
-void Joiner::SetRewards(ClosedDecision* closed) const {
-  RewardAggregate all;
-  std::map<uint32_t, RewardAggregate> by_rank;
-  for (const JoinedRecord* const record : CountedFeedback(*closed)) {
-    all.Add(record->time_us, record->reward);
-    if (!record->rank.has_value()) continue;
-    by_rank[*record->rank].Add(record->time_us, record->reward);
-  }
-  closed->has_feedback = all.count() > 0;
-  closed->reward = closed->has_feedback ? all.Value(options_.aggregation())
-                                        : options_.default_reward();
-  for (const auto& [rank, aggregate] : by_rank) {
-    log::v1::RankReward& of_rank = closed->rank_rewards.emplace_back();
-    of_rank.set_rank(rank);
-    of_rank.set_reward(aggregate.Value(options_.aggregation()));
-    of_rank.set_count(aggregate.count());
-  }
 }
 
 uint32_t Joiner::OldestNeededSegment(uint32_t spool) const {

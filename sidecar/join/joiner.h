@@ -175,11 +175,6 @@ class Joiner {
   void Release(SpoolPlace place);
   // Puts together what the records say was shown.
   void SetShown(ClosedDecision* closed);
-  // Returns the feedback that the aggregation reads (JoinOptions.repeats).
-  std::vector<const JoinedRecord*> CountedFeedback(
-      const ClosedDecision& closed) const;
-  // Aggregates the rewards of the records.
-  void SetRewards(ClosedDecision* closed) const;
 
   const config::v1::JoinOptions options_;
   const int64_t window_us_;

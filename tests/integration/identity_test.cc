@@ -226,6 +226,7 @@ class TokenTest : public IdentityTest {
     feedback.add_feedback()->set_decision_id("d");
     v1::ReportShownRequest shown;
     shown.set_decision_id("d");
+    shown.set_not_shown(true);
     return {
         {"Rank", client->Rank(rank).status().code()},
         {"Select", client->Select(select).status().code()},

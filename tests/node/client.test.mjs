@@ -1,5 +1,6 @@
 // The client against a real server.
 import assert from 'node:assert/strict';
+import {mkdirSync} from 'node:fs';
 import {after, before, test} from 'node:test';
 import * as client from 'sortition';
 import {ServerProcess, sortition, tempFolder, trainer} from './processes.mjs';
@@ -21,6 +22,8 @@ after(async () => {
 
 // A model that ranks by the first of two features.
 function fitModel(folder) {
+  // A model without versions ranks whatever it gets.
+  mkdirSync(`${folder}/models/texts`, {recursive: true});
   const lines = [];
   for (let query = 0; query < 40; ++query) {
     for (let i = 0; i < 4; ++i) lines.push(`${i % 2} qid:${query} 1:${i % 2} 2:${(query * 7 + i * 3) % 5 / 5}`);
@@ -155,4 +158,31 @@ test('named columns, shown and feedback are logged as they were given', async ()
   assert.deepEqual([shown.shown, shown.seen_ranks], [[answer.selected], 1]);
   assert.deepEqual(records.flatMap(({feedback}) => feedback ? [[feedback.reward, feedback.rank]] : []),
       [[0.5, undefined], [-2, 1]]);
+});
+
+test('rerank is rank with the columns of POST /v1/rerank', async () => {
+  const documents = ['It rains.', 'Jane Austen did.', {text: 'no one', tags: ['a', 'b']}];
+  const column = (name, rest) => ({name, ...rest});
+  const request = (topK) => ({...(topK && {top_k: topK}), context: {
+    decision_id: `rerank-${topK}`, model: 'texts', baseline: {action: [0, 1, 2]},
+    candidates: {columns: {num_candidates: 3, candidate: [
+      column('text', {texts: {values: ['It rains.', 'Jane Austen did.', 'no one']}}),
+      column('tags', {missing: [0, 1], category_sets: {offsets: [0, 0, 0, 2], values: ['a', 'b']}}),
+    ], query: [column('query', {texts: {values: ['who?']}})]}},
+  }});
+  for (const topK of [undefined, 2]) {
+    const {result, order} = byCommand('rank', request(topK));
+    const answer = await ranker.rerank('who?', documents,
+        {decisionId: `rerank-${topK}`, model: 'texts', topK: topK ?? 10});
+    assert.deepEqual(answer.order, order);
+    assert.equal(answer.logPropensity, result.log_propensity);
+  }
+  const records = (kind) => server.records().map(({record}) => record[kind])
+      .filter((record) => record?.decision_id === 'rerank-2');
+  const logged = records('decision');
+  assert.deepEqual({...logged[1], time_us: 0}, {...logged[0], time_us: 0});
+  assert.equal(await ranker.feedback('rerank-2', {reward: 1, index: 1}), 1);
+  assert.equal(records('feedback')[0].index, 1);
+  await assert.rejects(ranker.rerank('who?', 'text'), /documents/);
+  await assert.rejects(ranker.rerank(undefined, documents), /query/);
 });

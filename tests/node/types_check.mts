@@ -19,6 +19,8 @@ if (selection.selected !== null) console.log(selection.selected + 1);
 const subset: Subset<number> = await ranker.label({rowOffsets: [0, 1], columns: [0], values: [1]}, {numFeatures: 1, k: 1});
 const joint: Aggregation<number> = await ranker.aggregate([[1, 2], [2, 1]], {scale: 'RANK', weights: [1, 2]});
 const feedback: Feedback = {decisionId: ranking.decisionId, reward: 1, rank: 0, feedbackId: makeId()};
+const texts: Ranking<number> = await ranker.rerank('who?', ['a', {text: 'b', price: 3}], {topK: 1});
+await ranker.feedback(texts.decisionId, {reward: 1, index: texts.order[0]});
 await ranker.shown(ranking.decisionId, ranking.order, {seenRanks: 1});
 const accepted: number = await ranker.feedback([feedback]);
 await ranker.feedback(ranking.decisionId, {loss: 1});

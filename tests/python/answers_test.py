@@ -69,6 +69,58 @@ class AnswersTest(ProcessTest):
                     sum(mine.conditional_log_propensities), mine.log_propensity, 12
                 )
 
+    def test_rerank_is_rank_with_the_columns_of_the_http_port(self) -> None:
+        (self.folder / "models" / "texts").mkdir()
+        listed = ("sortition", "models", "list", f"--server={self.address}")
+        wait_until(lambda: "texts" in run(*listed), "the model of texts")
+        columns = {
+            "num_candidates": 3,
+            "candidate": [
+                {"name": "text", "texts": {"values": ["It rains.", "Jane Austen did.", "no one"]}},
+                {
+                    "name": "tags",
+                    "missing": [0, 1],
+                    "category_sets": {"offsets": [0, 0, 0, 2], "values": ["a", "b"]},
+                },
+            ],
+            "query": [{"name": "query", "texts": {"values": ["who?"]}}],
+        }
+        context = {
+            "decision_id": "rerank",
+            "model": "texts",
+            "baseline": {"action": [0, 1, 2]},
+            "candidates": {"columns": columns},
+        }
+        server = f"--server={self.address}"
+        request = json.dumps({"context": context})
+        other = json.loads(run("sortition", "rank", server, "--output=json", text=request))
+        documents = ["It rains.", "Jane Austen did.", {"text": "no one", "tags": ["a", "b"]}]
+        mine = self.ranker.rerank("who?", documents, model="texts", decision_id="rerank", top_k=10)
+        self.assertEqual(mine.order, other["order"])
+        self.assertEqual(mine.log_propensity, other["result"]["log_propensity"])
+        self.assertEqual(self.ranker.feedback("rerank", reward=1, index=2), 1)
+        spool = self.folder / "spools" / "server"
+        logged = [
+            json.loads(line)["record"]
+            for line in run("sortition", "log", "cat", "--output=json", str(spool)).splitlines()
+        ]
+        first, second = (
+            {**record["decision"], "time_us": 0} for record in logged if "decision" in record
+        )
+        self.assertEqual(first, second)
+        reports = [record["feedback"] for record in logged if "feedback" in record]
+        self.assertEqual([report["index"] for report in reports], [2])
+
+        async def ask() -> list[int]:
+            async with sortition.AsyncRanker(self.address) as ranker:
+                options = {"model": "texts", "decision_id": "rerank"}
+                return (await ranker.rerank("who?", documents, **options)).order
+
+        self.assertEqual(asyncio.run(ask()), mine.order)
+        for wrong in ("text", {"text": "a"}, 3):
+            with self.assertRaisesRegex(TypeError, "documents"):
+                self.ranker.rerank("who?", wrong)
+
     def test_ids_come_in_the_order_of_the_ranking(self) -> None:
         names = list("abcdef")
         answer = self.ranker.rank(self.matrix, ids=names, scores=True, probabilities=True)

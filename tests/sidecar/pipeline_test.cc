@@ -156,6 +156,23 @@ TEST_F(PipelineTest, RewardsPerRankAreBesideTheirSum) {
             "rank: 2 reward: 1.5 count: 2");
 }
 
+// The action is candidate 1, at rank 0; candidate 2 is not in it.
+TEST_F(PipelineTest, FeedbackByIndexGetsTheRankOfItsCandidate) {
+  log::v1::LogRecord click = FeedbackRecord("f1", "a", kStartUs + 1, 1);
+  click.mutable_feedback()->set_index(1);
+  log::v1::LogRecord other = FeedbackRecord("f2", "a", kStartUs + 2, 0.5);
+  other.mutable_feedback()->set_index(2);
+  WriteSpool(options_.spool(0), {DecisionRecord("a", kStartUs), click, other},
+             10);
+  Finish();
+  const auto tuples = ReadTuples(options_.tuples());
+  ASSERT_EQ(tuples.size(), 1u);
+  EXPECT_EQ(tuples[0].reward(), 1.5);
+  ASSERT_EQ(tuples[0].rank_rewards_size(), 1);
+  EXPECT_EQ(tuples[0].rank_rewards(0).ShortDebugString(), "reward: 1 count: 1");
+  EXPECT_EQ(tuples[0].feedback(1).index(), 2u);
+}
+
 TEST_F(PipelineTest, RewardsOutsideTheRangeAreLateOnceOverRestarts) {
   options_.mutable_join()->set_reward_min(0);
   options_.mutable_join()->set_reward_max(1);

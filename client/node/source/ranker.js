@@ -5,7 +5,7 @@ import {decisionIdOf, flag, idTexts, isUnset, object, optionsOf, text} from './a
 import {Call, checkDeadline, checkRetries, checkSignal, defaultRetries} from './calls.js';
 import {callError} from './errors.js';
 import {ranking} from './methods.js';
-import {decisionRequest, feedbackArguments, shownRequest} from './requests.js';
+import {decisionRequest, feedbackArguments, rerankArguments, shownRequest} from './requests.js';
 import {checkTokenStays, securityOf} from './security.js';
 import {Servers} from './servers.js';
 
@@ -45,6 +45,10 @@ export class Ranker {
 
   async rank(features, options) {
     return answers.ranking(await this.#decide('rank', ranking.Rank, features, options));
+  }
+
+  async rerank(query, documents, options) {
+    return this.rank(...rerankArguments(query, documents, options ?? {}));
   }
 
   async select(features, options) {

@@ -25,7 +25,7 @@ export const decisionNames = {
   aggregate: ['scale', 'weights', 'divergence', ...Object.keys(aggregateNumbers), ...contextNames],
 };
 export const shownNames = ['firstRank', 'seenRanks', 'notShown', ...callNames];
-export const feedbackNames = ['decisionId', 'reward', 'loss', 'rank', 'feedbackId'];
+export const feedbackNames = ['decisionId', 'reward', 'loss', 'rank', 'index', 'feedbackId'];
 export const baselineNames = ['action', 'abstain', 'logPropensity'];
 
 // Returns the request of a decision without its id. `kind`: a key of decisionNames.
@@ -85,6 +85,22 @@ function aggregation(options) {
   return request;
 }
 
+// Returns features and options of the call of rank that a rerank is, as POST /v1/rerank: texts are the column `text`,
+// the query is the query column `query`, and the given order is the baseline.
+export function rerankArguments(query, documents, options) {
+  const rows = list('documents', documents, 'texts or objects')
+      .map((document) => typeof document === 'string' ? {text: document} : document);
+  const eligible = isUnset(options.eligible) ? undefined : Array.from(options.eligible);
+  const given = {
+    ...options,
+    query: {query: text('query', query), ...options.query},
+    baseline: options.baseline ?? Array.from(rows.keys()).filter((i) => !eligible || eligible[i]),
+    ...(eligible && {eligible}),
+  };
+  if (options.topK > rows.length && rows.length > 0) given.topK = rows.length;
+  return [rows, given];
+}
+
 export function shownRequest(decisionId, shown, options) {
   const {firstRank = 0, seenRanks, notShown = false} = optionsOf('shown', options, shownNames);
   return {
@@ -100,13 +116,16 @@ export function shownRequest(decisionId, shown, options) {
 // Returns the message of one feedback, with an id. `name`: what the caller calls it.
 export function feedbackMessage(feedback, name = 'feedback') {
   object(name, feedback, 'an object, such as {decisionId, reward: 1}');
-  const {decisionId, reward, loss, rank, feedbackId = ''} = optionsOf(name, feedback, feedbackNames);
+  const {decisionId, reward, loss, rank, index, feedbackId = ''} = optionsOf(name, feedback, feedbackNames);
   const id = decisionIdOf(decisionId);
   if ((reward === undefined) === (loss === undefined)) {
     throw new TypeError(`reward is ${reward}, loss is ${loss}, must be one of the two`);
   }
   const value = reward === undefined ? {loss: finite('loss', loss)} : {reward: finite('reward', reward)};
-  const place = rank === undefined ? {} : {rank: uint32('rank', rank)};
+  const place = {
+    ...(rank !== undefined && {rank: uint32('rank', rank)}),
+    ...(index !== undefined && {index: documentIndex('index', index)}),
+  };
   return {decisionId: id, feedbackId: text('feedbackId', feedbackId) || makeId(), ...value, ...place};
 }
 

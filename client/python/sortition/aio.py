@@ -63,6 +63,15 @@ class AsyncRanker(Calls):
         """As Ranker.rank."""
         return await self._run(self._rank(features, options))
 
+    async def rerank(
+        self,
+        query: str,
+        documents: Iterable[Union[str, Mapping[str, Any]]],
+        **options: Unpack[RankOptions],
+    ) -> Ranking:
+        """As Ranker.rerank."""
+        return await self._run(self._rerank(query, documents, options))
+
     async def select(self, features: Any, **options: Unpack[DecisionOptions]) -> Selection:
         """As Ranker.select."""
         return await self._run(self._select(features, options))
@@ -98,11 +107,12 @@ class AsyncRanker(Calls):
         reward: Optional[float] = None,
         loss: Optional[float] = None,
         rank: Optional[int] = None,
+        index: Optional[int] = None,
         feedback_id: str = "",
         deadline: Optional[float] = None,
     ) -> int:
         """As Ranker.feedback."""
-        items = feedback_list(feedback, reward, loss, rank, feedback_id)
+        items = feedback_list(feedback, reward, loss, rank, feedback_id, index)
         calls = [self._run(call) for call in self._feedback(items, deadline)]
         results = await asyncio.gather(*calls, return_exceptions=True)
         return sum_of_parts(results)

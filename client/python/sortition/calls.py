@@ -118,6 +118,13 @@ class Calls:
         set_field(request, "top_k", options.get("top_k"))
         return self._decision("Rank", request, features, options, answers.ranking)
 
+    def _rerank(self, query: str, documents: Any, options: RankOptions) -> Call:
+        requests.check_options("rank", options)
+        rows, given = requests.rerank_arguments(query, documents, options)
+        request = ranking_pb2.RankRequest()
+        set_field(request, "top_k", given.get("top_k"))
+        return self._decision("Rank", request, rows, given, answers.ranking, "documents")
+
     def _select(self, features: Any, options: DecisionOptions) -> Call:
         requests.check_options("select", options)
         request = ranking_pb2.SelectRequest()

@@ -73,6 +73,20 @@ class Ranker(Calls):
         """
         return self._run(self._rank(features, options))
 
+    def rerank(
+        self,
+        query: str,
+        documents: Iterable[Union[str, Mapping[str, Any]]],
+        **options: Unpack[RankOptions],
+    ) -> Ranking:
+        """Returns an order of texts for a query.
+
+        `documents`: texts, or dictionaries with `text` and other named columns. What is decided and
+        logged is what POST /v1/rerank decides: the baseline is the given order. Options are those
+        of rank.
+        """
+        return self._run(self._rerank(query, documents, options))
+
     def select(self, features: Any, **options: Unpack[DecisionOptions]) -> Selection:
         """Returns one candidate, or none if the policy abstains. `features` as in rank."""
         return self._run(self._select(features, options))
@@ -111,16 +125,18 @@ class Ranker(Calls):
         reward: Optional[float] = None,
         loss: Optional[float] = None,
         rank: Optional[int] = None,
+        index: Optional[int] = None,
         feedback_id: str = "",
         deadline: Optional[float] = None,
     ) -> int:
         """Reports what came of a decision, by its id, or of several at once: a list of Feedback, or
-        of dictionaries with its fields. Values are numbers: True and False are refused.
+        of dictionaries with its fields. Values are numbers: True and False are refused. `rank` or
+        `index` (document_index) says which candidate it is about.
 
         Returns how many were accepted. With several servers one can fail: those of the others are
         accepted, and the first error is raised. Its `feedback` is what is to be sent again.
         """
-        items = feedback_list(feedback, reward, loss, rank, feedback_id)
+        items = feedback_list(feedback, reward, loss, rank, feedback_id, index)
         calls = self._feedback(items, deadline)
         if len(calls) < 2:
             return sum(self._run(call) for call in calls)

@@ -80,6 +80,7 @@ class Feedback:
     loss: Optional[float] = None
     rank: Optional[int] = None  # From 0; None: it is about the whole action.
     feedback_id: str = ""  # Counts once; made here if it is empty.
+    index: Optional[int] = None  # document_index, in place of rank: the join finds its rank.
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,33 @@ def fill_context(
     return ids
 
 
+def rerank_arguments(
+    query: str, documents: Iterable[Any], options: Mapping[str, Any]
+) -> tuple[list[Mapping[str, Any]], dict[str, Any]]:
+    """Returns the candidates and options of the call of rank that a rerank is.
+
+    As POST /v1/rerank: texts are the column `text`, the query is the query column `query`, and the
+    given order is the baseline.
+    """
+    if isinstance(documents, (str, bytes, Mapping)) or not isinstance(documents, Iterable):
+        refuse("documents", documents, "a list of texts or of dictionaries")
+    rows = [{"text": each} if isinstance(each, str) else each for each in documents]
+    given = dict(options)
+    given["query"] = {"query": text("query", query), **(given.get("query") or {})}
+    if given.get("baseline") is None:
+        given["baseline"] = _eligible_places(len(rows), given)
+    if isinstance(given.get("top_k"), int):
+        given["top_k"] = min(given["top_k"], len(rows)) or given["top_k"]
+    return rows, given
+
+
+def _eligible_places(count: int, options: dict[str, Any]) -> list[int]:
+    if options.get("eligible") is None:
+        return list(range(count))
+    options["eligible"] = list(options["eligible"])
+    return [place for place, eligible in enumerate(options["eligible"]) if eligible]
+
+
 def _fill_baseline(message: ranking_pb2.Baseline, baseline: Any) -> None:
     message.SetInParent()  # Also where all is as it is by default.
     if isinstance(baseline, Mapping):
@@ -193,15 +221,17 @@ def feedback_list(
     loss: Optional[float],
     rank: Optional[int],
     feedback_id: Optional[str],
+    index: Optional[int] = None,
 ) -> list[Feedback]:
     """Returns the list that the arguments of `feedback` mean, each with an id."""
     if isinstance(feedback, str):
-        items = [Feedback(feedback, reward, loss, rank, feedback_id or "")]
+        items = [Feedback(feedback, reward, loss, rank, feedback_id or "", index)]
     else:
         items = _several(feedback)
-        if (reward, loss, rank, feedback_id or None) != (None, None, None, None):
+        if any(given is not None for given in (reward, loss, rank, feedback_id or None, index)):
             raise TypeError(
-                "reward, loss, rank and feedback_id are for one decision id; a Feedback has its own"
+                "reward, loss, rank, index and feedback_id are for one decision id; a Feedback has"
+                " its own"
             )
     for item in items:
         needed_text("decision_id", item.decision_id)

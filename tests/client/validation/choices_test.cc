@@ -211,6 +211,22 @@ TEST_F(RanksTest, FeedbackAboutARankBeyondTheAction) {
               HasSubstr("1 of 2 tuples with rewards of ranks"));
 }
 
+TEST_F(RanksTest, FeedbackAboutACandidateThatIsNotInTheAction) {
+  Tuples tuples = Orders();
+  tuples[5].add_feedback()->set_index(
+      static_cast<uint32_t>(tuples[5].decision().action(0)));
+  tuples[6].add_feedback()->set_index(99);
+  // What was shown in place of the action has a rank, too.
+  tuples[7].mutable_shown()->add_shown(98);
+  tuples[7].add_feedback()->set_index(98);
+  Write(tuples);
+  EXPECT_THAT(
+      Found().at("ranks").text,
+      testing::AllOf(HasSubstr("1 of 3 tuples with feedback about candidates"),
+                     HasSubstr("decision d6: feedback is about document_index "
+                               "99, must be about a candidate of the action")));
+}
+
 TEST_F(RanksTest, MoreRanksSeenThanDecided) {
   for (const uint32_t seen : {0u, 4u}) {
     Tuples tuples = Orders();

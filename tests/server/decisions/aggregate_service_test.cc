@@ -211,7 +211,7 @@ TEST_F(AggregateServiceTest, RefusesBadRequestsByFieldAndLogsNothing) {
       },
       "1 of 1 is eligible: must be at least 2");
   refuses([](Spoilt r) { r->mutable_context()->clear_candidates(); },
-          "context.candidates.num_features = 0");
+          "context.candidates is empty");
   refuses([](Spoilt r) { SetDense(2, {}, r->mutable_context()); },
           "holds 0 candidates");
   refuses(

@@ -71,6 +71,7 @@ TEST_F(ReportServiceTest, ReportsAreLogged) {
   second.set_feedback_id("f-2");
   second.set_decision_id("d-1");
   second.set_loss(0.25);
+  second.set_index(4);
   v1::ReportFeedbackResponse response;
   ASSERT_OK(service_->ReportFeedback(feedback, &scratch_, &response));
   EXPECT_EQ(response.accepted(), 2u);
@@ -85,6 +86,8 @@ TEST_F(ReportServiceTest, ReportsAreLogged) {
   EXPECT_EQ(records[1].feedback().rank(), 1u);
   EXPECT_EQ(records[2].feedback().reward(), -0.25);  // reward = -loss
   EXPECT_FALSE(records[2].feedback().has_rank());
+  EXPECT_FALSE(records[1].feedback().has_index());
+  EXPECT_EQ(records[2].feedback().index(), 4u);
 }
 
 TEST_F(ReportServiceTest, BadReportsOfWhatWasShownAreRefused) {
@@ -100,6 +103,9 @@ TEST_F(ReportServiceTest, BadReportsOfWhatWasShownAreRefused) {
   auto request = good;
   request.clear_decision_id();
   refused(request, "decision_id = \"\": must have 1 to 128 bytes");
+  request = good;
+  request.clear_shown();
+  refused(request, "shown is empty: must list the document indexes");
   request = good;
   request.set_not_shown(true);
   refused(request, "shown has 1 entries: must have none where not_shown");
@@ -222,6 +228,12 @@ TEST_F(ReportServiceTest, BadFeedbackIsRefusedWithItsWholeBatch) {
   bad = good;
   bad.set_rank(5);
   refused(bad, "rank = 5: must be in [0, 4]");
+  bad = good;
+  bad.set_index(5);
+  refused(bad, "index = 5: must be in [0, 4]");
+  bad.set_index(3);
+  bad.set_rank(0);
+  refused(bad, "rank = 0: must be unset where index is set, which is 3");
 
   v1::ReportFeedbackRequest batch;
   v1::ReportFeedbackResponse response;
@@ -307,6 +319,7 @@ TEST_F(ReportServiceTest, TakesNoReportsWithoutASpool) {
   ReportService service(limits_, rewards_, nullptr, &metrics_);
   v1::ReportShownRequest shown;
   shown.set_decision_id("d");
+  shown.set_not_shown(true);
   v1::ReportShownResponse response;
   EXPECT_THAT(service.ReportShown(shown, &scratch_, &response),
               StatusIs(StatusCode::kFailedPrecondition,
@@ -317,6 +330,7 @@ TEST_F(ReportServiceTest, DoesNotAcceptWhatTheSpoolRefuses) {
   ASSERT_OK(spool_->Close());
   v1::ReportShownRequest shown;
   shown.set_decision_id("d");
+  shown.set_not_shown(true);
   v1::ReportShownResponse response;
   EXPECT_THAT(service_->ReportShown(shown, &scratch_, &response),
               StatusIs(StatusCode::kUnavailable, HasSubstr("not logged")));

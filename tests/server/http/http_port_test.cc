@@ -279,6 +279,30 @@ TEST_F(HttpTokenTest, WithoutATokenTheBodyIsNotAwaited) {
             403);
 }
 
+TEST_F(HttpTokenTest, ReranksAndBatchesNeedTheTokensOfTheirCalls) {
+  StartServer();
+  const auto post = [&](const std::string& path, const std::string& token) {
+    return Post(
+        path,
+        path == "/v1/batch"
+            ? R"({"calls":[{"method":"rank","request":{"context":
+                         {"candidates":["a"]}}},{"method":"feedback","request":
+                         {"id":"d","reward":1}}]})"
+            : R"({"query":"q","documents":["a"]})",
+        absl::StrCat("Authorization: Bearer ", token, "\r\n", kPatient));
+  };
+  for (const char* const path : {"/v1/rerank", "/rerank", "/v1/batch"}) {
+    EXPECT_EQ(post(path, "nobody").code, 401) << path;
+    EXPECT_EQ(post(path, "nobody").headers.at("www-authenticate"), "Bearer");
+    EXPECT_EQ(post(path, "operator").code, 403) << path;
+    EXPECT_EQ(post(path, "decider").code, 200) << path;
+  }
+  // One that may decide may not report.
+  EXPECT_THAT(
+      post("/v1/batch", "decider").body,
+      testing::AllOf(HasSubstr("\"status\":200"), HasSubstr("\"status\":403")));
+}
+
 TEST_F(HttpTokenTest, TokensAreNotTakenWhereOthersCanListen) {
   options_.mutable_http()->set_listen("0.0.0.0:0");
   EXPECT_THAT(ValidateIdentity(options_),

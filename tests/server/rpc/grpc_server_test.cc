@@ -74,6 +74,7 @@ TEST_F(GrpcServerTest, AnswersEveryMethod) {
 
   v1::ReportShownRequest shown;
   shown.set_decision_id(ranked.result().decision_id());
+  *shown.mutable_shown() = ranked.order();
   v1::ReportShownResponse shown_response;
   grpc::ClientContext shown_context;
   EXPECT_TRUE(

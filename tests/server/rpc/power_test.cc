@@ -174,6 +174,7 @@ TEST_F(PowerTest, ReportsWaitAlone) {
   StartServer();
   v1::ReportShownRequest shown;
   shown.set_decision_id("d");
+  shown.set_not_shown(true);
   std::thread report;
   {
     const SyncStall stall;

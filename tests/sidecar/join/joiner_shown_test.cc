@@ -14,6 +14,7 @@
 namespace sortition {
 namespace {
 
+using config::v1::JoinOptions;
 using log::v1::Shown;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -61,8 +62,9 @@ TEST_F(JoinerShownTest, PagesAndViewportsBecomeOne) {
   // That of the page from rank 2 on: the first viewport report does not count.
   EXPECT_EQ(shown.time_us(), At(2));
   EXPECT_EQ(closed_[0].records.size(), 4u);
-  ASSERT_EQ(closed_[0].rank_rewards.size(), 1u);
-  EXPECT_EQ(closed_[0].rank_rewards[0].rank(), 2u);
+  const auto& rank_rewards = closed_[0].rank_rewards;
+  ASSERT_EQ(rank_rewards.size(), 1u);
+  EXPECT_EQ(rank_rewards[0].rank(), 2u);
   EXPECT_EQ(joiner().counts().shown, 2u);
   EXPECT_EQ(joiner().counts().viewports, 3u);
   EXPECT_EQ(joiner().counts().unused_shown, 0u);

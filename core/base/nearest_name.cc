@@ -1,0 +1,28 @@
+#include "core/base/nearest_name.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace sortition {
+
+size_t EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replace});
+    }
+  }
+  return row[b.size()];
+}
+
+size_t MaxMisspelling(absl::string_view name) {
+  return std::max<size_t>(2, name.size() / 2);
+}
+
+}  // namespace sortition
