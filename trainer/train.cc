@@ -366,7 +366,7 @@ void DeclareAbsentColumns(const TupleCounts& counts, model::v1::Model* model) {
     }
   }
   const absl::StatusOr<Schema> declared = Schema::Create(schema);
-  CHECK(declared.ok()) << declared.status();
+  CHECK(declared.ok());
   features.set_schema_hash(declared->hash());
 }
 
