@@ -314,6 +314,7 @@ TEST_F(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
     log.num_candidates = i % 2 == 0 ? 50 : 250;
     log.num_features = 20;
     tuples.push_back(MakeTuple(log, absl::StrCat("d", i)));
+    tuples.back().mutable_decision()->set_unit_id(absl::StrCat("user", i));
   }
   ASSERT_OK_AND_ASSIGN(const TupleData forward, ReadWithinOneMib(tuples));
   std::reverse(tuples.begin(), tuples.end());
@@ -323,6 +324,7 @@ TEST_F(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
   for (const auto& decision : forward.warmup) {
     bytes += decision.SpaceUsedLong();
     ids.push_back(decision.decision_id());
+    EXPECT_EQ(decision.unit_id(), "");
   }
   EXPECT_LE(bytes, (1 << 20) / 8);
   EXPECT_GE(bytes, (1 << 20) / 16);
