@@ -97,12 +97,13 @@ function answersModel() {
         reason: 'version 5 lost clicks on phones', caller: 'jo'},
     ],
     runs: [
-      {kind: 'rollout', time_us: String(nowUs - 12 * minuteUs), seconds: 1.2, exit_status: 1, outcome: 'FAILED',
-        verdict: 'servers of plan.metrics do not answer: 10.0.0.7:8501', next_step: 'Let the trainer reach them.',
-        read: '/tuples', version: '0', last_success_us: String(nowUs - 72 * minuteUs)},
-      {kind: 'train', time_us: String(nowUs - 30 * minuteUs), seconds: 41, exit_status: 4, outcome: 'NOT_YET',
-        verdict: 'Not published yet: the test part has 719 tuples, and the next look takes 360 newer ones.',
-        next_step: '', read: '/tuples', version: '0', last_success_us: '0'},
+      {kind: 'rollout', time_us: String(nowUs - 12 * minuteUs), seconds: 1.2, exit_status: 0, outcome: 'DONE',
+        verdict: 'Version 7 waits at 90 %: it earns 0.021 more than version 6.', next_step: '', read: '/tuples',
+        version: '0', last_success_us: String(nowUs - 12 * minuteUs)},
+      {kind: 'train', time_us: String(nowUs - 30 * minuteUs), seconds: 41, exit_status: 3, outcome: 'NOTHING_BETTER',
+        verdict: 'Not published: the validation part promises no improvement (estimate -0.004), so the test part ' +
+          'was not looked at and can still be asked.', next_step: 'Collect more decisions, explore more, or give the ' +
+          'model other features.', read: '/tuples', version: '0', last_success_us: String(nowUs - 30 * minuteUs)},
     ],
     drift: [
       {version: '7', kind: 'column', name: 'price', index: 0.31},

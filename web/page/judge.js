@@ -81,9 +81,13 @@ export function training(server) {
   if (trained.length === 0) {
     return {level: 'none', title: 'No training yet', text: 'No run of the trainer is recorded in the store.'};
   }
-  const waits = trained.find(({outcome}) => outcome === 'NOT_YET');
-  if (waits) return {level: 'none', title: 'Training waits', text: waits.verdict};
-  return {level: 'good', title: 'Training works', text: trained[0].verdict};
+  // The verdicts are with each model.
+  if (trained.some(({outcome}) => outcome === 'NOT_YET')) {
+    return {level: 'none', title: 'Training waits', text: 'Too little is new yet.'};
+  }
+  const published = trained.some(({outcome}) => outcome === 'DONE');
+  return {level: 'good', title: 'Training works',
+    text: published ? 'The last one published a version.' : 'The last one found nothing better.'};
 }
 
 // A sidecar that keeps up reads within seconds what is written.

@@ -162,18 +162,25 @@ class Stranger:
             time.sleep(0.02)
 
     def call(self, path: str, body: dict) -> dict:
+        """Asks, and again where that may help: the same id gets the same answer."""
         text = json.dumps(body)
-        try:
-            self.connection.request("POST", path, text, {"Content-Type": "application/json"})
-            answer = self.connection.getresponse()
-        except (ConnectionError, http.client.HTTPException):  # Idle for too long: once more.
-            self.connection.close()
-            self.connection.request("POST", path, text, {"Content-Type": "application/json"})
-            answer = self.connection.getresponse()
-        text = answer.read()
-        if answer.status != 200:
-            raise RuntimeError(f"{path}: {answer.status} {text.decode()}")
-        return json.loads(text)
+        problem = "no answer"
+        for attempt in range(5):
+            try:
+                self.connection.request("POST", path, text, {"Content-Type": "application/json"})
+                answer = self.connection.getresponse()
+                content = answer.read()
+            except (OSError, http.client.HTTPException) as error:  # Idle for too long, say.
+                problem = str(error)
+                self.connection.close()
+                continue
+            if answer.status == 200:
+                return json.loads(content)
+            problem = f"{answer.status} {content.decode()}"
+            if answer.status not in (429, 503, 504):
+                break
+            time.sleep(0.1 * (attempt + 1))
+        raise RuntimeError(f"{path}: {problem}")
 
     def block(self, decisions: int = BLOCK) -> float:
         """Traffic; returns the mean worth of what was served."""

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "client/rpc/client.h"
 #include "gmock/gmock.h"
+#include "io/models/training_runs.h"
 #include "tests/deploy/monitoring/expressions.h"
 #include "tests/deploy/monitoring/monitored_fixture.h"
 #include "tests/testing/status_matchers.h"
@@ -78,6 +79,11 @@ class QueriesTest : public MonitoredTest {
     }
     Publish(Named("apprentice", SelectionModel(kFeatures, 0.1)));
     Publish(Named("label", LabelModel()));
+    model::v1::TrainingRun run;
+    run.set_kind("train");
+    run.set_time_us(1'700'000'000'000'000);
+    run.set_outcome(model::v1::TrainingRun::DONE);
+    EXPECT_OK(WriteTrainingRun(deployment_.models(), "default", run));
     StartServer(
         {"--spool.segment_bytes=262144", "--spool.segment_seconds=0.3"});
     Pin("default", 1);

@@ -3,6 +3,7 @@
 usage: compose_test.py DEPLOY PROGRAMS [unittest options]
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -157,11 +158,13 @@ class OptionsTest(unittest.TestCase):
 
     def test_the_trainer_reads_its_own(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            flags = (f"--tuples={folder}/none", f"--model_store={folder}")
             for command, name, more in (
                 ("train", "trainer", (f"--scratch={folder}",)),
                 ("rollout", "rollout", ()),
             ):
+                store = f"{folder}/{command}"  # Runs leave their record there.
+                os.mkdir(store)
+                flags = (f"--tuples={folder}/none", f"--model_store={store}")
                 run = self.run_with("sortition-trainer", command, self.config(name), *flags, *more)
                 # Not 2: called wrongly. There is nothing to learn from.
                 self.assertEqual(run.returncode, 1, run.stderr)
