@@ -76,6 +76,9 @@ std::string SyntaxHint(absl::string_view before, absl::string_view rest) {
   const bool is_name =
       absl::EndsWith(before, "{") || absl::EndsWith(before, ",");
   if (rest.empty()) return "; the JSON ends early";
+  if (absl::StartsWith(rest, "\xEF\xBB\xBF")) {
+    return "; a byte order mark must not stand before the JSON";
+  }
   if (rest[0] == '\'') return "; names and texts need double quotes";
   if (absl::EndsWith(before, ",") && (rest[0] == '}' || rest[0] == ']')) {
     return absl::StrCat("; no comma may stand before ", rest.substr(0, 1));

@@ -72,7 +72,7 @@ std::vector<BadContext> BadDenseContexts() {
       {"NoFeatures",
        [](auto* c) { c->clear_candidates(); },
        StatusCode::INVALID_ARGUMENT,
-       {"features"}},
+       {"context.candidates is empty", "dense"}},
       {"ZeroFeatures",
        [](auto* c) { c->mutable_candidates()->set_num_features(0); },
        StatusCode::INVALID_ARGUMENT,

@@ -74,6 +74,7 @@ TEST(JsonCheckTest, NamesWhatOtherLanguagesTake) {
   ExpectRefused("{\"a\":1} // x", "column 9", "JSON has no comments");
   ExpectRefused("[NaN]", "column 2", "NaN is no number in JSON");
   ExpectRefused("[-Infinity]", "column", "Infinity is no number in JSON");
+  ExpectRefused("\xEF\xBB\xBF{}", "column 1", "a byte order mark must not");
   ExpectRefused("[True]", "column 2", "True is true in JSON");
   ExpectRefused("[None]", "column 2", "None is null in JSON");
   ExpectRefused("{\"a\":", "column 6", "the JSON ends early");

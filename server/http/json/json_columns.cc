@@ -83,9 +83,8 @@ class ColumnFiller {
       if (cell == nullptr || cell->IsNull()) {
         column->add_missing(static_cast<uint32_t>(row));
         AddMissing(column);
-      } else if (const absl::Status status = AddCell(*cell, row, column);
-                 !status.ok()) {
-        return status;
+      } else {
+        RETURN_IF_ERROR(AddCell(*cell, row, column));
       }
     }
     return absl::OkStatus();

@@ -66,7 +66,7 @@ std::string FindElsewhere(const Descriptor& root, absl::string_view key) {
     const Part part = parts.front();
     for (int i = 0; i < part.type->field_count(); ++i) {
       const FieldDescriptor* const field = part.type->field(i);
-      const std::string path = absl::StrCat(part.prefix, field->name());
+      std::string path = absl::StrCat(part.prefix, field->name());
       if (Normalised(field->name()) == wanted) return path;
       if (field->message_type() != nullptr && !field->is_map() &&
           part.depth < kMaxDepth) {

@@ -181,6 +181,11 @@ TEST_F(HostileHttpTest, RefusesBodiesThatAreTooLarge) {
   ExpectRefused(Post(absl::StrCat("Content-Length: ", kMaxBody + 1000, "\r\n"),
                      std::string(kMaxBody + 1000, 'x')),
                 413, message);
+  // More than the buffers of the kernel hold.
+  const size_t much = kMaxBody + (size_t{16} << 20);
+  ExpectRefused(Post(absl::StrCat("Content-Length: ", much, "\r\n"),
+                     std::string(much, 'x')),
+                413, message);
   std::string chunks;
   for (int i = 0; i < 1100; ++i) {
     absl::StrAppend(&chunks, "400\r\n", std::string(1024, 'x'), "\r\n");
