@@ -105,10 +105,10 @@ TEST(PrefixLawTest, StaysExactAtExtremeLogits) {
 
 TEST(RankedLogTest, NamesWhatIsOutOfRange) {
   RankedTuples data(0.1, 5, 6);
-  data.ranks[2].losses[0] = 0.5;
+  data.ranks[2].losses[0] = 1.5;
   EXPECT_THAT(OrderPolicy::Create(data.Log()),
-              IsInvalidArgument("losses of tuple 2 has 0.5, must be "
-                                "in [-1, 0]"));
+              IsInvalidArgument("losses of tuple 2 has 1.5, must be "
+                                "in [-1, 1]"));
   data.ranks[2].losses[0] = 0;
   data.ranks[1].log_conditionals[0] = -HUGE_VAL;
   EXPECT_THAT(OrderPolicy::Create(data.Log()),
