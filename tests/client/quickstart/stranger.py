@@ -40,6 +40,7 @@ BLOCK = 1500  # Decisions in 30 s at 50 a second.
 BLOCK_SECONDS = 30
 FIRST_MODEL_SECONDS = 180
 NIGHT_HOURS = 8
+WINDOW = 4 * PATIENCE  # Seconds in which feedback counts; real ones, for calls that are held up.
 
 CATEGORIES = ["news", "sport", "travel", "food", "film"]
 WORDS = ["new", "best", "cheap", "red", "guide", "review", "of", "the", "city", "home"]
@@ -126,7 +127,7 @@ class Stranger:
         self.log = open(folder.parent / "trainer.log", "w+", encoding="utf-8")
         self.failures: list[str] = []
         command = [BIN / "sortition", "quickstart", folder, "--write_only", "--free_ports",
-                   "--reward_wait_time_seconds=2"]
+                   f"--reward_wait_time_seconds={WINDOW}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         (folder / "features.textproto").write_text(FEATURES, encoding="utf-8")
         features = "auto" if options.auto_features else f"{folder}/features.textproto"
@@ -184,7 +185,7 @@ class Stranger:
 
     def block(self, decisions: int = BLOCK) -> float:
         """Traffic; returns the mean worth of what was served."""
-        worth, reports = 0.0, []
+        worth, reports, reported = 0.0, [], time.monotonic()
         rank = self.options.kind == "rank"
         for _ in range(decisions):
             self.number += 1
@@ -208,9 +209,9 @@ class Stranger:
             shown = [items[i] for i in order]
             worth += self.world.worth(query, shown)
             reports += self.world.visit(query, shown, decision)
-            if len(reports) > 20:
+            if reports and (len(reports) > 20 or time.monotonic() > reported + 0.3):
                 self.call("/v1/feedback", {"feedback": reports})
-                reports = []
+                reports, reported = [], time.monotonic()
         if reports:
             self.call("/v1/feedback", {"feedback": reports})
         return worth / decisions
