@@ -2,11 +2,11 @@
 """A stranger's application on `sortition quickstart`, with real processes.
 
 usage: stranger.py [--seeds N] [--first N] [--null] [--explore SHARE] [--kind rank|select]
-                   [--auto_features] [--new_column]
 
 An application sends named columns and texts in the order that it has today, and nothing else
-that somebody would have to know. Its users click twice, change their minds, and dislike things.
-Between, the server is restarted, and for a night the trainer runs hourly and nobody comes.
+that somebody would have to know: features are drafted from the log. Its users click twice, change
+their minds, and dislike things. Requests have a new column once there is a model, the server is
+restarted, and for a night the trainer runs hourly and nobody comes.
 
 Time is simulated: a block of decisions stands for 30 s of traffic at 50 decisions/s, and the
 training behind it for the one that sees it once its windows are over. So block k is trained on
@@ -44,18 +44,6 @@ WINDOW = 4 * PATIENCE  # Seconds in which feedback counts; real ones, for calls 
 
 CATEGORIES = ["news", "sport", "travel", "food", "film"]
 WORDS = ["new", "best", "cheap", "red", "guide", "review", "of", "the", "city", "home"]
-
-# Without --auto_features.
-FEATURES = """schema {
-  column { name: "kind" type: CATEGORY }
-  column { name: "price" type: NUMBER }
-  column { name: "title" type: TEXT }
-  column { name: "query" type: TEXT scope: QUERY }
-}
-transform { vocabulary { column: "kind" most_values: 20 } }
-transform { number { column: "price" standardise: true } }
-transform { text_pair { query: "query" candidate: "title" measure: [BM25] } }
-"""
 
 
 class World:
@@ -129,10 +117,8 @@ class Stranger:
         command = [BIN / "sortition", "quickstart", folder, "--write_only", "--free_ports",
                    f"--reward_wait_time_seconds={WINDOW}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        (folder / "features.textproto").write_text(FEATURES, encoding="utf-8")
-        features = "auto" if options.auto_features else f"{folder}/features.textproto"
         with open(folder / "trainer.textproto", "a", encoding="utf-8") as file:
-            file.write(f'features: "{features}"\n' + options.train)
+            file.write(options.train)
         self.start("server", *([f"--cold_start.explore={options.explore}"] if options.explore else []))
         self.start("sidecar", "--join.slack_seconds=0.1", "--poll_seconds=0.02")
 
@@ -255,7 +241,7 @@ class Stranger:
             if k == 1:
                 self.end("server")
                 self.start("server", *self.server_flags)
-            self.has_new_column = self.options.new_column and first is not None
+            self.has_new_column = first is not None
             if first is not None and len(after) >= 2:
                 break
         looks = self.looks()
@@ -314,10 +300,6 @@ def main() -> int:
     parser.add_argument("--candidates", type=int, default=5)
     parser.add_argument("--top_k", type=int, default=1)
     parser.add_argument("--train", default="")
-    # What waits for other parts of the project: features that are drafted from the log, and
-    # columns that the version which serves does not read.
-    parser.add_argument("--auto_features", action="store_true")
-    parser.add_argument("--new_column", action="store_true")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--no_night", dest="night", action="store_false")
     parser.add_argument("--no_verify", dest="verify", action="store_false")

@@ -200,11 +200,13 @@ TEST_F(LabelledColumnsTest, WhatDoesNotFitIsNamed) {
               IsInvalidArgument("word_vectors is 'vectors.txt', must "
                                 "be empty without features"));
   options.clear_word_vectors();
+  options.set_model("first");
   options.set_features(Spec("numbers", kNumbers));
   options.set_learner("multiclass");
   EXPECT_THAT(Train(options), IsInvalidArgument("must have none for learner "
                                                 "multiclass"));
   options = Options(dir_.Sub("data") + "/planted.letor");
+  options.set_model("first");
   ASSERT_OK(WriteFile(options.data(0), FormatLetor(Planted(30, 0, 1))));
   options.set_features(Spec("numbers", kNumbers));
   EXPECT_THAT(
@@ -212,6 +214,7 @@ TEST_F(LabelledColumnsTest, WhatDoesNotFitIsNamed) {
       IsInvalidArgument("planted.letor' must end in .tsv, .csv or .jsonl"));
   // 1000 candidates with 2^20 floats each are 4000 MiB.
   options = Options(csv);
+  options.set_model("first");
   options.set_features(
       Spec("wide", "transform { hash { column: 'kind' bits: 20 } }"));
   EXPECT_THAT(
