@@ -78,6 +78,8 @@ def install_client(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
     modules.mkdir()
     subprocess.run(["tar", "xzf", archive, "-C", modules], check=True)
     (modules / "package").rename(modules / "sortition")
+    # The package above this folder has the client's name, which would mean itself.
+    (folder / "package.json").write_text("{}", encoding="utf-8")
 
 
 def script(arguments: argparse.Namespace, folder: pathlib.Path) -> str:

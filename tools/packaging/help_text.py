@@ -8,7 +8,7 @@ from pathlib import Path
 # "  --name=VALUE   text", "  --[no-]name   text", or without text on that line.
 OPTION = re.compile(r"^  (--(\[no-\])?([a-z0-9_.]+)(?:=(\S+))?)(?:\s+(.*))?$")
 # "  models list     What it does", in a program's list of commands.
-COMMAND = re.compile(r"^  ([a-z]+(?: [a-z]+)?)(?: \[?[A-Z]\S*(?: [A-Z]\S*)*)?\s+([A-Z].*)$")
+COMMAND = re.compile(r"^  ([a-z-]+(?: [a-z-]+)?)(?: \[?[A-Z]\S*(?: [A-Z]\S*)*)?\s+([A-Z].*)$")
 CONTINUED = " " * 10
 # "text or json", at the beginning of what an option does or behind a colon.
 CHOICE = re.compile(r"(?:^|: )((?:[a-z0-9_]+, )*[a-z0-9_]+ or [a-z0-9_]+)(?=$|[.;])")
