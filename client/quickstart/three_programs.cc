@@ -134,7 +134,9 @@ class ThreePrograms {
         << ShareText()
         << " of the answers are drawn at random, to "
            "learn\nfrom. Report clicks with their rank, thumbs as the reward 1 "
-           "or the loss 1.\n\n"
+           "or the loss 1, within\n"
+        << sidecar_options_.join().reward_wait_time_seconds()
+        << " s of the answer.\n\n"
         << "Next, in another terminal:\n"
         << "  sortition rank --server=" << server_options_.listen()
         << " --features="

@@ -466,6 +466,23 @@ class Erasure {
   int64_t pending_us_ = 0;  // Of the latest decision without a tuple.
 };
 
+// InvalidArgument if `dir` has no segments and directories below it do: it is
+// then the folder around a spool and tuples, in which nothing would be found.
+absl::Status CheckIsNoParent(const std::string& dir) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> segments, ListSegments(dir));
+  if (!segments.empty()) return absl::OkStatus();
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
+    if (!entry.is_directory(error)) continue;
+    const auto below = ListSegments(entry.path());
+    if (!below.ok() || below->empty()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", dir, "' has no segments, but '", entry.path().string(),
+        "' has: name each spool and each directory of tuples"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<std::string>> CheckDirectories(
     const std::vector<std::string>& dirs) {
   std::vector<std::string> checked;
@@ -475,6 +492,7 @@ absl::StatusOr<std::vector<std::string>> CheckDirectories(
       return absl::InvalidArgumentError(absl::StrCat(
           "'", dir, "' must be a directory of segments: a spool or tuples"));
     }
+    RETURN_IF_ERROR(CheckIsNoParent(dir));
     std::string plain = dir;
     while (plain.size() > 1 && plain.back() == '/') plain.pop_back();
     checked.push_back(std::move(plain));

@@ -264,8 +264,10 @@ StoredFinding LacksColumns(const JudgedPolicy& policy,
 
 StoredFinding LearnedFromLog(const JudgedPolicy& policy, uint64_t before,
                              uint64_t decisions) {
+  // The next whole second: the time as it is printed must not be earlier.
   const std::string time = absl::FormatTime(
-      absl::RFC3339_sec, absl::FromUnixMicros(policy.learned_time_us()),
+      absl::RFC3339_sec,
+      absl::FromUnixSeconds((policy.learned_time_us() + 999'999) / 1'000'000),
       absl::UTCTimeZone());
   const bool are_many =
       static_cast<double>(before) > kShare * static_cast<double>(decisions);

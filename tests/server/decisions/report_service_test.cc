@@ -218,7 +218,7 @@ TEST_F(ReportServiceTest, BadFeedbackIsRefusedWithItsWholeBatch) {
   refused(bad, "decision_id");
   bad = good;
   bad.clear_value();
-  refused(bad, "value is unset: must be a finite reward or loss");
+  refused(bad, "reward and loss are unset: one of them must be");
   bad = good;
   bad.set_reward(kNan);
   refused(bad, "reward = nan: must be finite");

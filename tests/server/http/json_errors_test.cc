@@ -195,7 +195,7 @@ std::vector<WrongBody> WrongValues() {
       {"/v1/shown", R"({"decision_id": "d", "shown": [100000]})",
        "shown[0] = 100000: must be in [0, 99999]"},
       {"/v1/shown", R"({"shown": [0]})", "decision_id = \"\": must have 1 to"},
-      {"/v1/feedback", R"({"decision_id": "d"})", "value is unset: must be"},
+      {"/v1/feedback", R"({"decision_id": "d"})", "reward and loss are unset: one of them must"},
       {"/v1/feedback", R"({"reward": 1})", "decision_id = \"\": must have 1"},
       {"/v1/feedback", R"({"id": "d", "reward": 1, "loss": 1})",
        R"("reward" and "loss" are both there: only one of reward, loss)"},
