@@ -168,6 +168,14 @@ std::string Decision(const TupleGate& gate) {
         "test part was not looked at and can still be asked.",
         Result(gate), gate.report.parent_version());
   }
+  if (!gate.report.test_looked_at() && gate.is_uniform) {
+    return absl::StrFormat(
+        "%s: what was trained chooses at random (all weights are 0), so "
+        "nothing was learned, and the test part was not looked at. More "
+        "decisions may help, or other features (--features), or another "
+        "optimiser (--poem.optimiser=BATCH).",
+        Result(gate));
+  }
   if (gate.report.has_deferred_look()) return DeferredText(gate);
   if (!gate.report.test_looked_at() && gate.report.validation_promises()) {
     return absl::StrFormat(

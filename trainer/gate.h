@@ -18,6 +18,7 @@ struct TupleGate {
   // looked at, the estimates.
   const config::v1::TrainReport& report;
   std::string why_not_serving = {};  // WhyNotServing()
+  bool is_uniform = false;           // All weights of the new policy are 0.
 };
 
 // Returns true if the improvement's lower bound is above 0 on tuples of the

@@ -175,6 +175,19 @@ absl::StatusOr<ServedComparison> WeighServed(const TrainOptions& options,
   return ServedComparison{.parts = std::move(parts)};
 }
 
+// Returns true if a ranking or selection takes every candidate with the same
+// probability: all scores are 0, and it cannot abstain.
+bool IsUniform(const model::v1::Model& model) {
+  const model::v1::Policy& policy = model.policy();
+  const bool chooses_by_score =
+      policy.has_plackett_luce() || policy.has_boltzmann_ranking() ||
+      (policy.has_softmax_selection() &&
+       !policy.softmax_selection().has_abstain_score());
+  return chooses_by_score &&
+         std::all_of(model.weights().begin(), model.weights().end(),
+                     [](double weight) { return weight == 0; });
+}
+
 // A trained policy, and the weights of the tuples under it.
 struct LearnedPolicy {
   const Eigen::VectorXd& parameters;
@@ -247,7 +260,10 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   const bool is_unchanged =
       newest.has_value() && IsSamePolicy(model, newest->model);
   report->set_is_unchanged(is_unchanged);
-  const bool promises = !is_unchanged && !grid.keeps_parent && grid.moved &&
+  // A policy that chooses at random may earn more than a bad one, but whoever
+  // published it would serve it to all users.
+  const bool promises = !is_unchanged && !IsUniform(model) &&
+                        !grid.keeps_parent && grid.moved &&
                         report->validation_improvement().value() > 0;
   report->set_validation_promises(promises);
   const bool forces = options.force() && !options.dry_run();
@@ -438,8 +454,12 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   evaluation->set_train_tuples(data.num_train());
   evaluation->set_excluded_tuples(counts.excluded_tuples());
-  const TupleGate gate{options, baseline, counts, report,
-                       WhyNotServing(options.model(), incumbent)};
+  const TupleGate gate{options,
+                       baseline,
+                       counts,
+                       report,
+                       WhyNotServing(options.model(), incumbent),
+                       IsUniform(model)};
   AddOverrideFinding(options, counts, evaluation);
   AddBaselineFinding(counts, evaluation);
   const bool passed = Passes(gate);

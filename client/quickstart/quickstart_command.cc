@@ -29,6 +29,13 @@ absl::Status Write(const config::v1::QuickstartOptions& options,
   std::vector<int> wanted(std::begin(kUsualPorts), std::end(kUsualPorts));
   if (options.free_ports()) wanted.assign(wanted.size(), 0);
   ASSIGN_OR_RETURN(const std::vector<int> ports, FreePorts(wanted));
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (wanted[i] == 0 || ports[i] == wanted[i]) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "port ", wanted[i],
+        " of 127.0.0.1 is in use, perhaps by another quickstart: end that one, "
+        "or take ports that are free (--free_ports)"));
+  }
   return WriteFolder(
       {.dir = dir,
        .rpc_port = ports[0],
