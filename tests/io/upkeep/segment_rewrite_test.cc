@@ -55,7 +55,7 @@ class NoEdit : public SegmentEdit {
  public:
   absl::StatusOr<std::optional<std::string>> Replace(
       absl::string_view) override {
-    return std::optional<std::string>();
+    return std::nullopt;
   }
   bool Wipes(absl::string_view) override { return false; }
 };
