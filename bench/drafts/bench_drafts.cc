@@ -177,7 +177,7 @@ absl::Status WriteAsCsv(const std::string& from, const std::string& to) {
 absl::StatusOr<Comparison> CompareOnLetor(const std::string& letor) {
   constexpr int kFolds = 5;
   const TempDir dir;
-  // What one writes for features that are within [0, 1] already.
+  // The spec that a person writes for features that are within [0, 1] already.
   std::string schema = "schema {\n", transforms;
   for (int j = 1; j <= 46; ++j) {
     absl::StrAppend(&schema, "column { name: 'f", j, "' type: NUMBER }\n");

@@ -14,7 +14,7 @@ class ProductWorld {
  public:
   virtual ~ProductWorld() = default;
   virtual std::string name() const = 0;
-  // The declaration of someone who knows the truth.
+  // The declaration of a person who knows the truth.
   virtual std::string written_spec() const = 0;
   // Returns a request of kCandidates, and the probability that each sells.
   virtual sortition::v1::Columns MakeQuery(

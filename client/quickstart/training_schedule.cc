@@ -39,7 +39,7 @@ absl::StatusOr<std::string> TrainingSchedule::Poll(double now_seconds) {
   if (training_ != nullptr) {
     const std::optional<int> exit_code = training_->Poll();
     if (!exit_code.has_value()) return "";
-    // Of a long log, each training takes a while: it leaves the processors to
+    // Training on a long log takes a while: it leaves the processors to
     // the others for longer.
     due_seconds_ =
         began_seconds_ +

@@ -11,7 +11,8 @@
 
 namespace sortition {
 
-// Whether there are new tuples: the size of all segments, and the last write.
+// The state of the tuples, by which new ones are noticed: the size of all
+// segments, and the last write.
 struct TupleState {
   uint64_t bytes = 0;
   std::filesystem::file_time_type newest =

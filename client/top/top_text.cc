@@ -26,7 +26,8 @@ using status::v1::Warning;
 
 constexpr size_t kMostWarnings = 5;
 constexpr size_t kIndent = 4;
-constexpr size_t kMostRunLines = 4;  // Of one run.
+// Lines of the verdict of one run: enough for the longest sentence.
+constexpr size_t kMaxRunLines = 12;
 
 enum class Style { kPlain, kHeading, kBad, kWarn };
 
@@ -303,7 +304,7 @@ void AddTraining(const Server& server, int64_t now_us, Lines* lines) {
                           run.verdict(), run.next_step());
       const std::vector<std::string> wrapped =
           Wrapped(text, lines->columns() - kIndent);
-      for (size_t i = 0; i < std::min(wrapped.size(), kMostRunLines); ++i) {
+      for (size_t i = 0; i < std::min(wrapped.size(), kMaxRunLines); ++i) {
         lines->Add(
             run.outcome() == TrainingRun::FAILED ? Style::kBad : Style::kPlain,
             absl::StrCat(i == 0 ? "  " : "    ", wrapped[i]));

@@ -105,7 +105,7 @@ class FindingScan : public LogVisitor {
       return absl::OkStatus();
     }
     if (!ids_.Matches(record)) {
-      // What this program does not know may hide an id.
+      // Fields that this program does not know may hold an id.
       segment_.has_damage |=
           record.record_case() == LogRecord::RECORD_NOT_SET &&
           ids_.MatchesBytes(frame.payload);
@@ -371,7 +371,8 @@ class Erasure {
 
   void FindPending(const FindingScan& finding) {
     if (pending_us_ == 0 || !HasSidecar()) return;
-    // Those of the sidecar, or the defaults before it has written anything.
+    // The join options of the sidecar, or the defaults before it has written
+    // tuples.
     config::v1::SidecarOptions sidecar;
     google::protobuf::TextFormat::Parser parser;
     parser.AllowUnknownField(true);
@@ -410,7 +411,7 @@ class Erasure {
     return absl::OkStatus();
   }
 
-  // What kind of ids was asked for.
+  // The kind of ids that was asked for.
   std::string Kinds() const {
     const bool units = options_.unit_size() > 0 || !options_.units().empty();
     const bool decisions =

@@ -13,10 +13,10 @@ namespace sortition {
 struct EraseResult {
   EraseCounts erased;     // In a dry run: what would be.
   uint64_t segments = 0;  // That have it.
-  // What could not be erased yet, and when to run again, one sentence each;
-  // empty: all was erased.
+  // Records that could not be erased yet, and when to run again, one sentence
+  // each; empty: all was erased.
   std::vector<std::string> left;
-  // What this program cannot erase.
+  // Copies that this program cannot erase.
   std::vector<std::string> elsewhere;
 };
 
