@@ -53,7 +53,7 @@ class Checker
     return true;
   }
 
-  std::vector<Keys> levels_;  // Of the objects and arrays that are open.
+  std::vector<Keys> levels_;  // The objects and arrays that are open.
   std::string problem_;
 };
 

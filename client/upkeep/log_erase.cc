@@ -134,7 +134,7 @@ class FindingScan : public LogVisitor {
   }
 
   const std::vector<FoundSegment>& segments() const { return segments_; }
-  // Of the newest segment of tuples.
+  // Returns the join options of the newest segment of tuples.
   const std::string& options_text() const { return options_text_; }
   // Returns the time of the latest decision in a spool that has no tuple; 0 if
   // there is none.
@@ -464,7 +464,7 @@ class Erasure {
   EraseResult result_;
   std::map<std::string, EraseCounts> erased_in_;
   bool had_noted_ = false;  // An earlier run left something.
-  int64_t pending_us_ = 0;  // Of the latest decision without a tuple.
+  int64_t pending_us_ = 0;  // Time of the latest decision without a tuple.
 };
 
 // InvalidArgument if `dir` has no segments and directories below it do: it is

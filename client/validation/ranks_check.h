@@ -7,9 +7,9 @@
 
 namespace sortition {
 
-// Feedback about a rank that the action does not have, or about a candidate
-// that is not in it, is no reward of any rank, and nobody can have looked at
-// more ranks than there are.
+// Finds feedback about a rank that the action does not have or about a
+// candidate that is not in it, which is no reward of any rank, and reports that
+// a user looked at more ranks than there are.
 class RanksCheck : public LogCheck {
  public:
   void Take(const LogEntry& entry) override;

@@ -55,8 +55,8 @@ class ModelStore {
   // `options.logged` is no smaller (sets `model.version`), by write to a
   // temporary directory, fsync, rename. Returns the version. InvalidArgument
   // for a model or a salt that Load() would refuse. FailedPrecondition if the
-  // newest version that loads has another kind of action or number of features:
-  // callers rely on both.
+  // newest version that loads has another kind of action, another number of
+  // features, or a column with another type: callers rely on these.
   absl::StatusOr<uint64_t> Publish(model::v1::Model model,
                                    const model::v1::Evaluation* evaluation,
                                    const std::vector<log::v1::Decision>& warmup,

@@ -1,5 +1,5 @@
 #pragma once
-// What came of the last runs of the trainer, beside the model's versions. The
+// The results of the last runs of the trainer, beside the model's versions. The
 // trainer writes it at the end of every run, and servers show it.
 #include <string>
 #include <vector>

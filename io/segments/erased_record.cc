@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kErasedTag = (kErasedField << 3) | 2;  // Length-delimited.
 constexpr char kPaddingTag = (log::v1::Erased::kPaddingFieldNumber << 3) | 2;
-constexpr size_t kMostWidth = 5;  // Of the length of a field.
+constexpr size_t kMaxWidth = 5;  // Bytes of the length of a field.
 
 // Appends a length in exactly `width` bytes; longer than needed is valid, too.
 void AppendLength(uint64_t value, size_t width, std::string* out) {
@@ -23,7 +23,7 @@ void AppendLength(uint64_t value, size_t width, std::string* out) {
 // Returns in how many bytes the length of a field can be written so that tag,
 // length and contents take `size` bytes; 0: in none.
 size_t WidthFor(size_t size) {
-  for (size_t width = 1; width <= kMostWidth && 1 + width <= size; ++width) {
+  for (size_t width = 1; width <= kMaxWidth && 1 + width <= size; ++width) {
     const uint64_t length = size - 1 - width;
     if (length < (uint64_t{1} << (7 * width))) return width;
   }

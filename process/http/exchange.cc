@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kPieceBytes = 1 << 16;
-// What is taken of a request that is refused before it was read. Clients such
+// Most bytes to read of the rest of a request that was refused. Clients such
 // as fetch, curl and Python's requests send all of a body before they look for
 // an answer, and lose it if the connection breaks before.
 constexpr uint64_t kMaxRestBytes = 64 << 20;

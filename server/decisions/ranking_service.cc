@@ -21,7 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of answers before the first version, to requests with a baseline.
+// The `degraded` text of answers to requests with a baseline before the first
+// version.
 constexpr char kColdStart[] =
     "no model loaded: the baseline, with some of the uniform policy";
 

@@ -15,8 +15,8 @@ namespace sortition {
 inline constexpr double kRerankSeconds = 1;  // Deadline without X-Timeout-Ms.
 
 struct RerankPath {
-  absl::string_view path;  // Of a POST.
-  // Of Cohere's API; empty: the answer is the bare list of
+  absl::string_view path;  // Path of the POST.
+  // Version of Cohere's API; empty: the answer is the bare list of
   // text-embeddings-inference.
   absl::string_view api_version;
 };

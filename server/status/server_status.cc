@@ -55,7 +55,7 @@ struct ServerStatusSource::Rep {
   const ServerStatusParts parts;
   SidecarFigures sidecar;
   StoreReader store;
-  TrainingMetrics training;  // Of the thread that takes samples.
+  TrainingMetrics training;  // Used only by the thread that takes samples.
 
   // Of who takes samples and who makes texts.
   std::mutex figures_mutex;

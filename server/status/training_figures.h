@@ -1,5 +1,5 @@
 #pragma once
-// What the last runs of the trainer came to, as figures of status.proto, as
+// The results of the last runs of the trainer, as figures of status.proto, as
 // warnings, and as metrics.
 #include <map>
 #include <string>

@@ -37,7 +37,7 @@ class ColumnPresence {
   const Schema& schema_;
   uint64_t num_queries_ = 0;
   std::vector<uint64_t> num_absent_;  // By column.
-  std::vector<uint8_t> is_there_;     // Of one query.
+  std::vector<uint8_t> is_there_;     // Columns of the last query.
 };
 
 }  // namespace sortition

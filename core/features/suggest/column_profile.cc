@@ -231,8 +231,8 @@ void ColumnProfiler::AddColumn(const ColumnSchema& schema,
   }
   State& state = *found->second;
   ++state.signatures[SignatureText(schema)];
-  // What disagrees with the first request is a conflict; its values are not
-  // described.
+  // A column that disagrees with the first request is a conflict; its values
+  // are not described.
   if (schema.type() != state.schema.type() ||
       schema.scope() != state.schema.scope()) {
     return;

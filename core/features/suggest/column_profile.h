@@ -62,7 +62,8 @@ struct ColumnProfile {
   uint64_t num_queries = 0;  // That have the column.
   uint64_t num_values = 0;   // That are not missing.
   uint64_t num_missing = 0;
-  double num_distinct = 0;  // Of sets: values in the sets. Not of vectors.
+  // Number of distinct values, for sets of the values in them; 0 for vectors.
+  double num_distinct = 0;
   uint64_t num_set_values = 0;
   // Queries with two candidates or more, and those whose candidates differ.
   uint64_t num_compared = 0;
@@ -89,7 +90,7 @@ struct ColumnProfile {
   }
 };
 
-// What a log or a file has of columns.
+// The columns of a log or a file.
 struct ColumnProfiles {
   uint64_t num_queries = 0;
   uint64_t num_candidates = 0;

@@ -26,9 +26,10 @@ constexpr double kCandidatesPerFeature = 50;
 constexpr double kNumBins[] = {8, 4};  // As many as there is data for.
 constexpr double kMostVocabulary = 1000;
 constexpr double kMostCrossed = 100;  // Values of a category in a cross.
-constexpr double kMostSegments = 50;  // Of a category that multiplies numbers.
-constexpr double kMostTail = 20;      // 99 % of such numbers over the median.
-constexpr size_t kMostPairs = 6;      // Of texts.
+constexpr double kMaxSegments =
+    50;  // Values of a category that multiplies numbers.
+constexpr double kMostTail = 20;  // 99 % of such numbers over the median.
+constexpr size_t kMaxPairs = 6;   // Pairs of texts.
 constexpr size_t kMostProductFactors = 8;
 constexpr uint64_t kMinCandidatesOfNgrams = 400000;
 constexpr uint32_t kMostBits = 18;
@@ -137,7 +138,7 @@ class Suggester {
     for (const ColumnProfile* const query : query_) {
       if (!IsText(*query)) continue;
       for (const ColumnProfile* const candidate : candidate_) {
-        if (!IsText(*candidate) || num_pairs == kMostPairs) continue;
+        if (!IsText(*candidate) || num_pairs == kMaxPairs) continue;
         ++num_pairs;
         AddTextPair(*query, *candidate);
       }
@@ -434,9 +435,9 @@ class Suggester {
       return;
     }
     if (right.type == ColumnSchema::NUMBER) {
-      // Whether dear or cheap is better may depend on the query. Products with
+      // The query may decide if a high or a low value is better. Products with
       // very long tails would be those of few candidates.
-      if (left.num_distinct > kMostSegments || !IsHeavyTailed(right) ||
+      if (left.num_distinct > kMaxSegments || !IsHeavyTailed(right) ||
           right.high > kMostTail * std::max(1.0, std::abs(right.median))) {
         return;
       }

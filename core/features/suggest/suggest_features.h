@@ -25,8 +25,8 @@ struct SuggestOptions {
 // A declaration, and why it is as it is.
 struct FeatureSuggestion {
   model::v1::FeatureSpec spec;
-  std::vector<std::string> column_notes;     // Of each column of the schema.
-  std::vector<std::string> transform_notes;  // Of each transform.
+  std::vector<std::string> column_notes;  // One for each column of the schema.
+  std::vector<std::string> transform_notes;  // One for each transform.
   // Columns that are not in the schema, or features that were not declared, by
   // name, with the reason.
   std::vector<std::pair<std::string, std::string>> left_out;
@@ -38,7 +38,7 @@ struct FeatureSuggestion {
 absl::StatusOr<FeatureSuggestion> SuggestFeatures(
     const ColumnProfiles& profiles, const SuggestOptions& options);
 
-// What a line of SuggestionText() begins with that says what was left out.
+// Prefix of the lines of SuggestionText() that name features left out.
 inline constexpr absl::string_view kLeftOutBegin = "#   ";
 
 // Returns the suggestion as a text proto with comments. `source` says where the

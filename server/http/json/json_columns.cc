@@ -248,7 +248,7 @@ class ColumnFiller {
   const PlaceOfRow place_;
   bool is_declared_ = false;
   ColumnSchema::Type type_ = ColumnSchema::TYPE_UNSPECIFIED;
-  size_t size_ = 0;  // Of each vector.
+  size_t size_ = 0;  // Numbers in each vector.
 };
 
 absl::Status TooManyCells(const JsonPath& path, size_t columns, size_t rows) {

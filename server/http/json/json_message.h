@@ -24,7 +24,7 @@ using FindColumnTypes =
 // A value that may be any JSON (google.protobuf.Value, Struct).
 struct UntypedJson {
   const google::protobuf::FieldDescriptor* field = nullptr;
-  const JsonValue* value = nullptr;  // Of a repeated field: the list.
+  const JsonValue* value = nullptr;  // The list if the field is repeated.
   std::string key;                   // As the body spells the field.
 };
 
@@ -38,7 +38,7 @@ class JsonMessageParser {
 
   // Parses into an empty message.
   absl::Status Parse(const JsonValue& json, google::protobuf::Message* message);
-  // The same for a value that is a part of the body.
+  // Parses a value that is a part of the body.
   absl::Status ParsePart(const JsonValue& json, absl::string_view key,
                          size_t index, absl::string_view field,
                          google::protobuf::Message* message);
@@ -93,7 +93,7 @@ class JsonMessageParser {
   JsonPath path_;
   std::string model_;
   std::optional<ColumnTypes> types_;
-  std::optional<uint32_t> row_size_;  // Of rows of dense features.
+  std::optional<uint32_t> row_size_;  // Numbers in a row of dense features.
   std::vector<UntypedJson> untyped_;
 };
 

@@ -18,7 +18,7 @@ const google::protobuf::FieldDescriptor* FindJsonField(
 // Returns what the value of a field must be, as in "a list of numbers".
 std::string Expected(const google::protobuf::FieldDescriptor* field);
 
-// The same of one entry, where the field is a list.
+// Returns the text for one entry of a field that is a list.
 std::string ExpectedEntry(const google::protobuf::FieldDescriptor* field);
 
 // Returns whether the field may be a list of lists: rows of features or

@@ -17,7 +17,7 @@ bool IsNumberText(absl::string_view text);
 // Returns a number, or the number that a text is; nullopt: it is none.
 std::optional<double> ToDouble(const JsonValue& json);
 
-// The same; nullopt also where 32 bits do not hold it.
+// Returns the number as a float; nullopt also if a float cannot hold it.
 std::optional<float> ToFloat(const JsonValue& json);
 
 // Returns a whole number, or the whole number that a text is, if it is in the

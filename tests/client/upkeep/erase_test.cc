@@ -298,7 +298,7 @@ TEST_F(EraseTest, CompressedSegmentsStayCompressed) {
   ExpectGone();
 }
 
-// What cannot be read may hold an id: it is made unreadable for good.
+// A record that cannot be read may hold an id: it is made unreadable for good.
 TEST_F(EraseTest, DamagedRecordsWithAnIdAreWiped) {
   WriteLog();
   const std::string path = tuples_ + "/" + SegmentName(3000, "tuples", 0);

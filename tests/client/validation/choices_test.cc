@@ -216,7 +216,7 @@ TEST_F(RanksTest, FeedbackAboutACandidateThatIsNotInTheAction) {
   tuples[5].add_feedback()->set_index(
       static_cast<uint32_t>(tuples[5].decision().action(0)));
   tuples[6].add_feedback()->set_index(99);
-  // What was shown in place of the action has a rank, too.
+  // A candidate shown in place of the action has a rank, too.
   tuples[7].mutable_shown()->add_shown(98);
   tuples[7].add_feedback()->set_index(98);
   Write(tuples);

@@ -36,7 +36,7 @@ constexpr int kDays = 6;
 constexpr int kRequestsPerDay = 70;
 constexpr uint32_t kCandidates = 3;
 constexpr double kMixture = 0.2;
-constexpr double kMissing = -1;  // What a missing value counts as.
+constexpr double kMissing = -1;  // The value that stands for a missing one.
 
 // Columns of candidates, a number each, but for the last one, which is a number
 // of the query: equal for all candidates, it changes no selection.
@@ -48,7 +48,7 @@ const std::vector<std::string>& Names() {
 
 // A version, as the test understands it.
 struct Version {
-  std::map<std::string, double> weights;                   // Of what it reads.
+  std::map<std::string, double> weights;  // By column that it reads.
   std::map<std::string, std::optional<double>> if_absent;  // Unset: missing.
 
   bool Requires(const std::string& name) const {
@@ -61,7 +61,7 @@ struct Version {
   }
 };
 
-// What one request has: the value of each column that was sent.
+// The value of each column that a request has for one candidate.
 using Row = std::map<std::string, double>;
 
 struct Request {
@@ -415,7 +415,7 @@ class History {
   uint64_t shadow_ = 0;         // 0: none.
   std::set<std::string> sent_;
   std::map<std::string, Request> requests_;  // Answered ones, by id.
-  std::map<std::string, int32_t> actions_;   // Of those.
+  std::map<std::string, int32_t> actions_;   // By the same ids.
   uint64_t num_views_ = 0;
   int num_refused_ = 0;
 };

@@ -50,7 +50,8 @@ TEST_F(LookLedgerTest, LinesThatCannotBeReadCount) {
   EXPECT_EQ(*ledger_.Begin(1), 5u);
 }
 
-// What a look had is known even if its program died before the result.
+// The number of tuples of a look is known even if its program died before the
+// result.
 TEST_F(LookLedgerTest, TheLastLookSaysHowMuchItHad) {
   EXPECT_FALSE(ledger_.Last(1).value().has_value());
   ASSERT_OK(ledger_.Begin(1, 400));
