@@ -95,6 +95,16 @@ void ColumnLearner::AddToTransform(const Transform& transform,
               learner->categories.Add(*value);
             }
           });
+  } else if (transform.cross().standardise()) {
+    const std::vector<std::string> numbers =
+        CrossedNumbers(schema_, transform.cross());
+    learner->moments.resize(numbers.size());
+    for (size_t k = 0; k < numbers.size(); ++k) {
+      visit(numbers[k], [&](size_t, const BoundColumn& column, uint32_t row) {
+        const double x = column.Number(row);
+        learner->moments[k].Add(transform.cross().log1p() ? SignedLog1p(x) : x);
+      });
+    }
   } else if (transform.ngrams().idf()) {
     visit(transform.ngrams().column(),
           [&](size_t, const BoundColumn& column, uint32_t row) {
@@ -184,7 +194,7 @@ LearnedTransform ColumnLearner::FinishTransform(const Transform& transform,
           QuantileEdges(learner.sample.values(), number.quantile_bins());
       learned.mutable_edges()->Add(edges.begin(), edges.end());
     }
-  } else if (transform.has_vector()) {
+  } else if (transform.has_vector() || transform.has_cross()) {
     SetMoments(learner.moments, &learned);
   } else if (transform.has_vocabulary()) {
     for (auto& [value, count] :

@@ -71,9 +71,11 @@ class BlockMaker {
       case Transform::kNgrams:
         return AddNgrams(transform.ngrams(), learned);
       default: {
-        ASSIGN_OR_RETURN(const CrossSide left, Side(transform.cross().left()));
+        int next = 0;
+        ASSIGN_OR_RETURN(const CrossSide left,
+                         Side(transform.cross().left(), learned, &next));
         ASSIGN_OR_RETURN(const CrossSide right,
-                         Side(transform.cross().right()));
+                         Side(transform.cross().right(), learned, &next));
         return AddSparse(MakeCrossBlock(left, right, transform.cross()));
       }
     }
@@ -122,9 +124,20 @@ class BlockMaker {
     return texts.size() - 1;
   }
 
-  absl::StatusOr<CrossSide> Side(const std::string& name) {
+  // `*next` is the index of the next number's mean and scale.
+  absl::StatusOr<CrossSide> Side(const std::string& name,
+                                 const LearnedTransform& learned, int* next) {
     const ColumnPlace place = Place(name);
     CrossSide side = {place, schema_.column(place.index).type()};
+    if (side.type == ColumnSchema::NUMBER) {
+      side.log1p = transform_->cross().log1p();
+      if (transform_->cross().standardise()) {
+        side.mean = learned.mean(*next);
+        side.scale = learned.scale(*next);
+        ++*next;
+      }
+      return side;
+    }
     if (side.type != ColumnSchema::TEXT) return side;
     const Words& words = transform_->cross().words();
     side.slot = Slot(place, words);

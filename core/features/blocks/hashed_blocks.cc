@@ -115,6 +115,12 @@ class CrossBlock : public SparseBlock {
   }
 
  private:
+  static double Scaled(const CrossSide& side, const BoundColumn& column,
+                       uint32_t row) {
+    const double x = column.Number(row);
+    return ((side.log1p ? SignedLog1p(x) : x) - side.mean) / side.scale;
+  }
+
   // A number is a feature with the name of its column.
   void Collect(const CrossSide& side, const FeatureInput& input, uint32_t row,
                HashedValues* values) const {
@@ -135,7 +141,7 @@ class CrossBlock : public SparseBlock {
     switch (side.type) {
       case ColumnSchema::NUMBER:
         values->push_back(
-            {VowpalHash(side.column.name, seed), column.Number(row)});
+            {VowpalHash(side.column.name, seed), Scaled(side, column, row)});
         break;
       case ColumnSchema::CATEGORY_SET:
         for (const std::string* const value : column.Set(row)) {

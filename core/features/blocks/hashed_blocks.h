@@ -18,6 +18,10 @@ struct CrossSide {
   std::optional<size_t> slot = {};  // Of a text.
   // Of a text whose words have weights.
   std::shared_ptr<const InverseFrequencies> frequencies = {};
+  // Of a number x: log1p(x) if asked for, then (x - mean) / scale.
+  bool log1p = false;
+  double mean = 0;
+  double scale = 1;
 };
 
 // Require checked messages.

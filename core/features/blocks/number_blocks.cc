@@ -161,12 +161,14 @@ class CosineBlock : public DenseBlock {
 
 }  // namespace
 
+double SignedLog1p(double x) {
+  const double size = std::abs(x);
+  return std::copysign(size < 1 ? stable::Log1p(size) : stable::Log(1 + size),
+                       x);
+}
+
 double PreparedNumber(const NumberTransform& transform, double x) {
-  if (transform.log1p()) {
-    const double size = std::abs(x);
-    x = std::copysign(size < 1 ? stable::Log1p(size) : stable::Log(1 + size),
-                      x);
-  }
+  if (transform.log1p()) x = SignedLog1p(x);
   if (transform.has_clip_min()) x = std::max(x, transform.clip_min());
   if (transform.has_clip_max()) x = std::min(x, transform.clip_max());
   return x;

@@ -14,6 +14,9 @@ struct ColumnPlace {
   std::string name;
 };
 
+// Returns sign(x) log(1 + |x|).
+double SignedLog1p(double x);
+
 // Returns log1p of the absolute value, with the sign, where it is asked for,
 // then clipped: what a number is before it is standardised.
 double PreparedNumber(const model::v1::NumberTransform& transform, double x);

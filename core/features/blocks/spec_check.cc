@@ -178,6 +178,11 @@ class TransformCheck {
       return Error("cross.idf",
                    "is true, must be false where neither column is a TEXT");
     }
+    if ((cross->log1p() || cross->standardise()) &&
+        CrossedNumbers(schema_, *cross).empty()) {
+      return Error(cross->log1p() ? "cross.log1p" : "cross.standardise",
+                   "is true, must be false where neither column is a NUMBER");
+    }
     return CheckStemmer(cross->words().stemmer());
   }
 
@@ -304,9 +309,24 @@ size_t NumStandardised(const Schema& schema, const Transform& transform) {
       return transform.text_pair().standardise()
                  ? NumPairFeatures(transform.text_pair())
                  : 0;
+    case Transform::kCross:
+      return transform.cross().standardise()
+                 ? CrossedNumbers(schema, transform.cross()).size()
+                 : 0;
     default:
       return 0;
   }
+}
+
+std::vector<std::string> CrossedNumbers(
+    const Schema& schema, const model::v1::CrossTransform& transform) {
+  std::vector<std::string> numbers;
+  for (const std::string& side : {transform.left(), transform.right()}) {
+    if (schema.column(*schema.Find(side)).type() == ColumnSchema::NUMBER) {
+      numbers.push_back(side);
+    }
+  }
+  return numbers;
 }
 
 absl::Status CheckLearned(const Schema& schema, const FeatureSpec& spec,

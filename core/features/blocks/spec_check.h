@@ -2,6 +2,8 @@
 // Whether a declaration of features makes sense.
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/features/schema/schema.h"
@@ -23,6 +25,10 @@ absl::StatusOr<model::v1::FeatureSpec> CheckedSpec(
 // does not standardise. Requires a checked transform.
 size_t NumStandardised(const Schema& schema,
                        const model::v1::Transform& transform);
+
+// Returns the names of the cross's NUMBER columns, the left one first.
+std::vector<std::string> CrossedNumbers(
+    const Schema& schema, const model::v1::CrossTransform& transform);
 
 // InvalidArgument, naming the field, where what was learned does not fit the
 // checked declaration: sizes, order of edges, scales that are not above 0.

@@ -28,8 +28,7 @@ constexpr double kMostVocabulary = 1000;
 constexpr double kMostCrossed = 100;  // Values of a category in a cross.
 constexpr double kMaxSegments =
     50;  // Values of a category that multiplies numbers.
-constexpr double kMostTail = 20;  // 99 % of such numbers over the median.
-constexpr size_t kMaxPairs = 6;   // Pairs of texts.
+constexpr size_t kMaxPairs = 6;  // Pairs of texts.
 constexpr size_t kMostProductFactors = 8;
 constexpr uint64_t kMinCandidatesOfNgrams = 400000;
 constexpr uint32_t kMostBits = 18;
@@ -435,14 +434,14 @@ class Suggester {
       return;
     }
     if (right.type == ColumnSchema::NUMBER) {
-      // The query may decide if a high or a low value is better. Products with
-      // very long tails would be those of few candidates.
-      if (left.num_distinct > kMaxSegments || !IsHeavyTailed(right) ||
-          right.high > kMostTail * std::max(1.0, std::abs(right.median))) {
-        return;
-      }
-      MakeCross(left, right, left.num_distinct,
-                "A weight of the number for each value of the query.");
+      // The query may decide if a high or a low value is better.
+      if (left.num_distinct > kMaxSegments || !IsHeavyTailed(right)) return;
+      Transform* const transform =
+          MakeCross(left, right, left.num_distinct,
+                    "A weight of the number for each value of the query.");
+      if (transform == nullptr) return;
+      transform->mutable_cross()->set_log1p(true);
+      transform->mutable_cross()->set_standardise(true);
     } else if (IsCategory(right) &&
                std::min(left.num_distinct, right.num_distinct) <=
                    kMostCrossed) {

@@ -183,6 +183,39 @@ TEST(CrossTest, PairsTheQueryWithTheCandidate) {
   EXPECT_EQ(fit.rows[1][place("wine")], 0);  // The price is missing.
 }
 
+TEST(CrossTest, ScalesNumbers) {
+  const Columns columns = ParseColumns(
+      "num_candidates: 3 "
+      "candidate { name: 'price' numbers { values: [0, 3, nan] } } "
+      "query { name: 'city' categories { values: 'Rome' } }");
+  const std::string schema =
+      "schema { column { name: 'price' type: NUMBER } "
+      "         column { name: 'city' type: CATEGORY scope: QUERY } } ";
+  const uint32_t rome = Murmur3("Rome", Murmur3("city", 0));
+  const uint32_t price = Murmur3("price", Murmur3("price", 0));
+  const uint32_t place = ((rome * 16777619u) ^ price) % 4096;
+  const Fit logarithm(absl::StrCat(schema,
+                                   "transform { cross { left: 'city' right: "
+                                   "'price' bits: 12 log1p: true } }"),
+                      columns);
+  EXPECT_EQ(logarithm.rows[0][place], 0);
+  EXPECT_FLOAT_EQ(logarithm.rows[1][place], std::log(4.0f));
+  // Two values lie one standard deviation below and above their mean.
+  const Fit both(absl::StrCat(schema,
+                              "transform { cross { left: 'city' right: 'price' "
+                              "bits: 12 log1p: true standardise: true } }"),
+                 columns);
+  EXPECT_FLOAT_EQ(both.rows[0][place], -1);
+  EXPECT_FLOAT_EQ(both.rows[1][place], 1);
+  EXPECT_EQ(both.rows[2][place], 0);  // Missing.
+  const Fit standardised(absl::StrCat(schema,
+                                      "transform { cross { left: 'price' "
+                                      "right: 'city' bits: 12 "
+                                      "standardise: true } }"),
+                         columns);
+  EXPECT_FLOAT_EQ(standardised.rows[1][((price * 16777619u) ^ rome) % 4096], 1);
+}
+
 TEST(NgramTest, CountsWordsAndPairsOfThem) {
   const Columns columns = ParseColumns(
       "num_candidates: 1 "

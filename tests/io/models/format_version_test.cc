@@ -21,6 +21,11 @@ TEST(FormatVersionTest, FieldsThatOlderProgramsIgnoreAskForANewerOne) {
   EXPECT_EQ(FormatVersionOf(model), 1u);
   transform.mutable_cross()->set_idf(true);
   EXPECT_EQ(FormatVersionOf(model), 3u);
+  transform.mutable_cross()->set_log1p(true);
+  EXPECT_EQ(FormatVersionOf(model), 4u);
+  transform.mutable_cross()->clear_log1p();
+  transform.mutable_cross()->set_standardise(true);
+  EXPECT_EQ(FormatVersionOf(model), 4u);
   transform.mutable_text_pair()->add_measure(
       model::v1::TextPairTransform::BM25);
   EXPECT_EQ(FormatVersionOf(model), 1u);

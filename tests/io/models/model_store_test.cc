@@ -177,9 +177,9 @@ TEST_F(ModelStoreTest, ADamagedManifestIsRefused) {
               StatusIs(absl::StatusCode::kDataLoss,
                        AllOf(HasSubstr(PathOf(1, "MANIFEST.textproto")),
                              HasSubstr("line 4, column 7"))));
-  EditManifest(2, "format_version: 1", "format_version: 4");
+  EditManifest(2, "format_version: 1", "format_version: 5");
   EXPECT_THAT(store_.Load("ads", 2),
-              IsInvalidArgument("format_version is 4, must be in [1, 3]"));
+              IsInvalidArgument("format_version is 5, must be in [1, 4]"));
   EditManifest(3, "model.pb", "other.pb");
   EXPECT_THAT(store_.Load("ads", 3), IsNotFound("other.pb"));
   ASSERT_OK(WriteFile(PathOf(4, "MANIFEST.textproto"),
