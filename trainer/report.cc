@@ -76,12 +76,22 @@ void AppendTuples(const TrainReport& report, std::string* text) {
   }
 }
 
+// Returns true if points of the grid were trained by different optimisers.
+bool HasBothOptimisers(const TrainReport& report) {
+  const auto& grid = report.evaluation().grid();
+  return std::any_of(grid.begin(), grid.end(), [&](const auto& point) {
+    return point.termination() != kNotTrained &&
+           point.optimiser() != grid[grid.size() - 1].optimiser();
+  });
+}
+
 // Returns a title like "CRM, STOCHASTIC, clipped at M = 10".
 std::string LearnerTitle(const TrainReport& report) {
   if (report.evaluation().grid_size() == 0) return "No grid";
   const auto& first = report.evaluation().grid(0);
   return absl::StrFormat(
-      "Objective %s, optimiser %s%s", first.objective(), first.optimiser(),
+      "Objective %s, optimiser %s%s", first.objective(),
+      HasBothOptimisers(report) ? "TRY_BOTH" : first.optimiser(),
       report.has_train_clip()
           ? absl::StrFormat(", clipped at M = %.4g", report.train_clip())
           : std::string());
@@ -105,23 +115,28 @@ std::string SmoothingCell(const model::v1::Evaluation::GridPoint& point) {
 // A grid without smoothing has no column of it.
 void AppendGrid(const TrainReport& report, std::string* text) {
   const auto& grid = report.evaluation().grid();
-  const bool batch = !grid.empty() && grid[0].optimiser() == "BATCH";
+  const bool both = HasBothOptimisers(report);
+  const char* const rounds = both ? "rounds"
+                             : !grid.empty() && grid[0].optimiser() == "BATCH"
+                                 ? "iterations"
+                                 : "epochs";
   const bool smooths =
       std::any_of(grid.begin(), grid.end(),
                   [](const auto& point) { return point.has_smoothing(); });
   absl::StrAppendFormat(
       text,
-      "\n%s\n  %s%7s %8s %7s  %-6s %10s  %-22s %10s  %27s  %27s "
+      "\n%s\n  %s%s%7s %8s %7s  %-6s %10s  %-22s %10s  %27s  %27s "
       "%10s %8s\n",
-      LearnerTitle(report), smooths ? "smoothing " : "", "c", "lambda", "l2",
-      "start", batch ? "iterations" : "epochs", "ended by", "objective",
-      "eq. 1", "improvement", "criterion", "ess");
+      LearnerTitle(report), both ? "optimiser   " : "",
+      smooths ? "smoothing " : "", "c", "lambda", "l2", "start", rounds,
+      "ended by", "objective", "eq. 1", "improvement", "criterion", "ess");
   for (const auto& point : grid) {
     absl::StrAppendFormat(
         text,
-        "%c %s%7s %8.3g %7.3g  %-6s %10d  %-22s %10.5f  %27s  %27s %10.5f "
+        "%c %s%s%7s %8.3g %7.3g  %-6s %10d  %-22s %10.5f  %27s  %27s %10.5f "
         "%8.1f\n",
         point.chosen() ? '*' : ' ',
+        both ? absl::StrFormat("%-12s", point.optimiser()) : std::string(),
         smooths ? SmoothingCell(point) : std::string(),
         point.has_lambda_factor()
             ? absl::StrFormat("%.3g", point.lambda_factor())

@@ -188,6 +188,15 @@ bool IsUniform(const model::v1::Model& model) {
                      [](double weight) { return weight == 0; });
 }
 
+// Returns the effective sample size of the chosen point on the validation part.
+double EffectiveValidation(const GridOutcome& grid) {
+  const auto chosen =
+      std::find_if(grid.points.begin(), grid.points.end(),
+                   [](const auto& point) { return point.chosen(); });
+  CHECK(chosen != grid.points.end());
+  return chosen->effective_sample_size();
+}
+
 // A trained policy, and the weights of the tuples under it.
 struct LearnedPolicy {
   const Eigen::VectorXd& parameters;
@@ -268,9 +277,10 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   report->set_validation_promises(promises);
   const bool forces = options.force() && !options.dry_run();
   if (promises && !forces) {
-    const auto deferred = DeferLook(options, data.counts(),
-                                    {data.num_validation(), data.num_test()},
-                                    report->validation_improvement());
+    const auto deferred = DeferLook(
+        options, data.counts(),
+        {data.num_validation(), data.num_test(), EffectiveValidation(grid)},
+        report->validation_improvement());
     if (deferred.has_value()) *report->mutable_deferred_look() = *deferred;
   }
   if (forces || (promises && !report->has_deferred_look())) {
@@ -426,7 +436,30 @@ void FillCounts(const TrainOptions& options, const TrainData& data,
   }
 }
 
-absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
+// Reads the tuples, with rewards by rank if these are to be learned from. If
+// the options leave that open, and the rewards cannot be ascribed to ranks
+// after all, they are read as those of whole orders. Sets rank_weights.
+absl::StatusOr<std::unique_ptr<TrainData>> ReadForLearning(
+    const std::optional<StoredModel>& newest, TrainOptions* options) {
+  ASSIGN_OR_RETURN(const bool from_prefixes,
+                   LearnsFromPrefixes(*options, newest));
+  if (!from_prefixes) return ReadTrainData(*options, newest);
+  TrainOptions by_rank = *options;
+  by_rank.mutable_poem()->set_rank_weights(config::v1::PoemOptions::PREFIXES);
+  auto read = ReadTrainData(by_rank, newest);
+  if (absl::IsInvalidArgument(read.status()) ||
+      absl::IsFailedPrecondition(read.status())) {
+    auto as_one = ReadTrainData(*options, newest);
+    if (!as_one.ok()) return as_one;
+    LogWarning("rewards are not learned from by rank",
+               {{"reason", std::string(read.status().message())}});
+    return as_one;
+  }
+  if (read.ok()) *options = by_rank;
+  return read;
+}
+
+absl::StatusOr<TrainReport> TrainFromTuples(TrainOptions options) {
   const auto start = std::chrono::steady_clock::now();
   RETURN_IF_ERROR(ValidateTupleTraining(options));
   RETURN_IF_ERROR(CheckTrainRollout(options));
@@ -439,7 +472,7 @@ absl::StatusOr<TrainReport> TrainFromTuples(const TrainOptions& options) {
   ASSIGN_OR_RETURN(const std::optional<StoredModel> newest,
                    LoadIfAny(options.model(), baseline, store));
   ASSIGN_OR_RETURN(const std::unique_ptr<TrainData> read,
-                   ReadTrainData(options, newest));
+                   ReadForLearning(newest, &options));
   const TrainData& data = *read;
   const TupleCounts& counts = data.counts();
   RETURN_IF_ERROR(CheckColumnsAreThere(counts));

@@ -18,6 +18,7 @@
 #include "core/base/random.h"
 #include "core/base/status_macros.h"
 #include "core/policies/linear_policy.h"
+#include "google/protobuf/text_format.h"
 #include "io/datasets/letor.h"
 #include "io/files.h"
 #include "io/models/model_store.h"
@@ -34,6 +35,9 @@ ABSL_FLAG(std::string, selqa_spec, "deploy/features/answers.textproto",
 ABSL_FLAG(std::string, letor, "",
           "directory with S1.txt to S5.txt of MQ2008; empty: without");
 ABSL_FLAG(int, decisions, 50000, "decisions of each simulated log");
+ABSL_FLAG(uint32_t, ranks, 0,
+          "ranks of each logged order; 0: selections of one product");
+ABSL_FLAG(std::string, train, "", "further TrainOptions, in text format");
 ABSL_FLAG(int, logs, 3, "simulated logs of each shop");
 
 namespace sortition {
@@ -94,6 +98,10 @@ absl::StatusOr<model::v1::Model> TrainOn(const std::string& tuples,
                                          const std::string& store,
                                          const std::string& features) {
   TrainOptions options;
+  if (!google::protobuf::TextFormat::ParseFromString(absl::GetFlag(FLAGS_train),
+                                                     &options)) {
+    return absl::InvalidArgumentError("--train: must be TrainOptions");
+  }
   options.set_tuples(tuples);
   options.set_model_store(store);
   options.set_features(features);
@@ -110,9 +118,10 @@ absl::StatusOr<Comparison> CompareOn(const ProductWorld& world) {
       absl::StrCat("reward of the shop '", world.name(), "'")};
   for (int i = 0; i < num_logs; ++i) {
     const TempDir dir;
-    RETURN_IF_ERROR(WriteLog(
-        dir / "tuples",
-        world.MakeLog(absl::GetFlag(FLAGS_decisions), 1 + uint64_t(i))));
+    RETURN_IF_ERROR(
+        WriteLog(dir / "tuples",
+                 world.MakeLog(absl::GetFlag(FLAGS_decisions), 1 + uint64_t(i),
+                               absl::GetFlag(FLAGS_ranks))));
     RETURN_IF_ERROR(WriteFile(dir / "written", world.written_spec()));
     ASSIGN_OR_RETURN(const auto written,
                      TrainOn(dir / "tuples", dir / "models1", dir / "written"));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 
@@ -15,6 +16,9 @@ using sortition::v1::Columns;
 
 constexpr uint32_t kNumCandidates = ProductWorld::kCandidates;
 const double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+// Probability with which a user stops reading after each rank.
+constexpr double kLeaves = 0.3;
 
 double Logistic(double score) { return 1 / (1 + std::exp(-score)); }
 
@@ -42,8 +46,8 @@ constexpr std::array<const char*, 4> kDevices = {"phone", "tablet", "desktop",
 
 }  // namespace
 
-std::vector<log::v1::BanditTuple> ProductWorld::MakeLog(int n,
-                                                        uint64_t seed) const {
+std::vector<log::v1::BanditTuple> ProductWorld::MakeLog(int n, uint64_t seed,
+                                                        uint32_t ranks) const {
   RandomSequence random(SeedKey(seed));
   std::vector<log::v1::BanditTuple> tuples;
   std::vector<double> sells;
@@ -52,15 +56,50 @@ std::vector<log::v1::BanditTuple> ProductWorld::MakeLog(int n,
     log::v1::Decision& decision = *tuple.mutable_decision();
     decision.set_decision_id(absl::StrCat("d", i));
     decision.set_model("default");
-    decision.set_action_kind(log::v1::SELECT);
     decision.set_num_candidates(kCandidates);
     *decision.mutable_columns() = MakeQuery(&random, &sells);
-    decision.add_action(static_cast<int32_t>(random.Below(kCandidates)));
-    decision.set_log_propensity(-std::log(kCandidates));
     tuple.set_has_feedback(true);
-    tuple.set_reward(random.Uniform() < sells[decision.action(0)] ? 1 : 0);
+    if (ranks == 0) {
+      decision.set_action_kind(log::v1::SELECT);
+      decision.add_action(static_cast<int32_t>(random.Below(kCandidates)));
+      decision.set_log_propensity(-std::log(kCandidates));
+      tuple.set_reward(random.Uniform() < sells[decision.action(0)] ? 1 : 0);
+    } else {
+      AddOrder(ranks, sells, &random, &tuple);
+    }
   }
   return tuples;
+}
+
+void ProductWorld::AddOrder(uint32_t ranks, std::span<const double> sells,
+                            RandomSequence* random,
+                            log::v1::BanditTuple* tuple) {
+  log::v1::Decision& decision = *tuple->mutable_decision();
+  decision.set_action_kind(log::v1::RANK);
+  decision.set_top_k(ranks);
+  std::vector<int32_t> left(kCandidates);
+  std::iota(left.begin(), left.end(), 0);
+  bool reads = true;
+  double log_propensity = 0;
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    const auto taken =
+        left.begin() + static_cast<ptrdiff_t>(random->Below(left.size()));
+    const double conditional = -std::log(static_cast<double>(left.size()));
+    decision.add_action(*taken);
+    decision.add_conditional_log_propensities(conditional);
+    log_propensity += conditional;
+    if (reads && random->Uniform() < sells[static_cast<size_t>(*taken)]) {
+      log::v1::RankReward* const reward = tuple->add_rank_rewards();
+      reward->set_rank(rank);
+      reward->set_reward(1);
+      reward->set_count(1);
+      tuple->set_reward(1);
+      reads = false;
+    }
+    left.erase(taken);
+    if (random->Uniform() < kLeaves) reads = false;
+  }
+  decision.set_log_propensity(log_propensity);
 }
 
 std::string SearchShop::written_spec() const {

@@ -1,6 +1,7 @@
 #pragma once
 // Two simulated shops whose truth is known, as logs with named columns.
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,15 @@ class ProductWorld {
 
   static constexpr uint32_t kCandidates = 8;
 
-  // Returns decisions of the uniform policy, rewarded.
-  std::vector<log::v1::BanditTuple> MakeLog(int n, uint64_t seed) const;
+  // Returns rewarded decisions of the uniform policy: selections, or orders
+  // with this many `ranks` that users read from the top. Users stop at the
+  // first product that they buy, which is the reward of its rank.
+  std::vector<log::v1::BanditTuple> MakeLog(int n, uint64_t seed,
+                                            uint32_t ranks = 0) const;
+
+ private:
+  static void AddOrder(uint32_t ranks, std::span<const double> sells,
+                       RandomSequence* random, log::v1::BanditTuple* tuple);
 };
 
 // A search: titles fit the searched words or do not; the best price lies in the

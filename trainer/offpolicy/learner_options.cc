@@ -6,6 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/poem_options.h"
+#include "trainer/tuples/rank_use.h"
+#include "trainer/tuples/scan/tuple_log.h"
+#include "trainer/tuples/scan/tuple_scan.h"
+#include "trainer/tuples/tuple_selection.h"
 
 namespace sortition {
 namespace {
@@ -50,7 +54,51 @@ Poem LearnerOptions(const TrainOptions& options, const TrainData& data) {
       poem.add_prior_decisions(decisions);
     }
   }
-  return poem;
+  // Sets of labels have no sparse features, and weights that batches fit to a
+  // few tuples.
+  if (data.has_label_sets() && !poem.has_optimiser() &&
+      poem.objective() != Poem::SELF_NORMALISED) {
+    poem.set_optimiser(Poem::STOCHASTIC);
+  }
+  return WithOptimiser(poem, data.num_train());
+}
+
+absl::StatusOr<bool> LearnsFromPrefixes(
+    const TrainOptions& options, const std::optional<StoredModel>& baseline) {
+  const Poem& poem = options.poem();
+  if (poem.has_rank_weights() ||
+      (poem.objective() != Poem::CRM && poem.objective() != Poem::IPS &&
+       poem.objective() != Poem::CLIPPED_IPS) ||
+      !(options.action().empty() || options.action() == "rank")) {
+    return false;
+  }
+  ASSIGN_OR_RETURN(
+      const TupleLog log,
+      TupleLog::Open(options.tuples(),
+                     {.mix_joins = options.mix_joins(),
+                      .allow_incomplete = options.allow_incomplete(),
+                      .scratch = options.scratch()}));
+  ASSIGN_OR_RETURN(const TupleSelection selection,
+                   TupleSelection::Create(options, log));
+  const auto has_gradient_by_rank = [](const model::v1::Policy& policy) {
+    return policy.kind_case() == model::v1::Policy::KIND_NOT_SET ||
+           (policy.has_plackett_luce() &&
+            policy.plackett_luce().rank_factors().empty());
+  };
+  bool fits =
+      !baseline.has_value() || has_gradient_by_rank(baseline->model.policy());
+  bool has_rewards = false;
+  RETURN_IF_ERROR(VisitNewest(log, [&](const log::v1::BanditTuple& tuple) {
+    const log::v1::Decision& decision = tuple.decision();
+    if (selection.ReasonToSkip(decision)) return false;
+    fits = fits && decision.action_kind() == log::v1::RANK &&
+           has_gradient_by_rank(decision.policy());
+    has_rewards |= tuple.rank_rewards_size() > 0 &&
+                   decision.action_size() > 1 &&
+                   HasFiniteRankPropensities(decision);
+    return true;
+  }));
+  return fits && has_rewards;
 }
 
 Eigen::VectorXd ParentStart(const TrainOptions& options,

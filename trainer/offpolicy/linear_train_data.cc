@@ -75,6 +75,15 @@ absl::StatusOr<MakeGridRisk> LinearTrainData::PrepareRisk(
                             options);
 }
 
+absl::StatusOr<ValidationRisk> LinearTrainData::PrepareValidationRisk(
+    const config::v1::PoemOptions& options) const {
+  return PrepareRankingValidation({.family = family_,
+                                   .tuples = data_.validation,
+                                   .ranks = data_.validation_ranks,
+                                   .weights = grid_data_.validation_weights()},
+                                  options);
+}
+
 absl::StatusOr<WeightedParts> LinearTrainData::Weigh(
     const Eigen::VectorXd& parameters) const {
   WeightedParts parts;

@@ -41,6 +41,8 @@ class LinearTrainData : public TrainData {
   }
   absl::StatusOr<MakeGridRisk> PrepareRisk(
       const config::v1::PoemOptions& options) const override;
+  absl::StatusOr<ValidationRisk> PrepareValidationRisk(
+      const config::v1::PoemOptions& options) const override;
   absl::StatusOr<WeightedParts> Weigh(
       const Eigen::VectorXd& parameters) const override;
 

@@ -13,6 +13,9 @@ namespace {
 
 // Share of the distance between estimate and bound that luck may make up for.
 constexpr double kTolerance = 0.2;
+// Effective tuples of the test part, at least, for a look that is likely to
+// pass.
+constexpr double kMinEffective = 100;
 
 // Returns the number of test tuples that the last look did not have.
 uint64_t NumNew(const model::v1::Look& last, const TupleCounts& counts,
@@ -35,7 +38,7 @@ uint64_t NumNew(const model::v1::Look& last, const TupleCounts& counts,
 // validation part is right; 0: none would do. A bound is about √(2 ln(1/α) / n)
 // standard deviations below the estimate, α the failure probability.
 uint64_t LikelyTuples(const config::v1::TrainOptions& options, uint64_t number,
-                      size_t num_validation,
+                      const LookSizes& sizes,
                       const model::v1::Estimate& improvement) {
   if (!(improvement.value() > 0)) return 0;
   const double failure = (1 - options.confidence()) / 2;
@@ -44,9 +47,11 @@ uint64_t LikelyTuples(const config::v1::TrainOptions& options, uint64_t number,
   const double factor = std::pow(distance / improvement.value(), 2) *
                         std::log(failure * ShareOfLook(number)) /
                         std::log(failure);
-  constexpr double kMostTuples = 1e18;
-  return static_cast<uint64_t>(std::fmin(
-      kMostTuples, std::ceil(factor * static_cast<double>(num_validation))));
+  const double effective = kMinEffective / sizes.effective_validation;
+  constexpr double kMaxTuples = 1e18;
+  return static_cast<uint64_t>(
+      std::fmin(kMaxTuples, std::ceil(std::fmax(factor, effective) *
+                                      static_cast<double>(sizes.validation))));
 }
 
 }  // namespace
@@ -73,8 +78,8 @@ std::optional<config::v1::TrainReport::DeferredLook> DeferLook(
     if (look.new_tuples() < look.needed_tuples()) return look;
   }
   if (!options.look_when_likely()) return deferred;
-  const uint64_t likely = LikelyTuples(
-      options, look.look() + 1, sizes.validation, validation_improvement);
+  const uint64_t likely =
+      LikelyTuples(options, look.look() + 1, sizes, validation_improvement);
   if (likely > 0 && sizes.test >= likely) return deferred;
   look.set_likely_tuples(likely);
   return look;

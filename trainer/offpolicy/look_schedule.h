@@ -1,6 +1,7 @@
 #pragma once
 // When the test part is looked at again.
 #include <cstddef>
+#include <limits>
 #include <optional>
 
 #include "sortition/config/v1/train.pb.h"
@@ -14,6 +15,8 @@ namespace sortition {
 struct LookSizes {
   size_t validation = 0;
   size_t test = 0;
+  // (Σ ρ)² / Σ ρ² of the policy on the validation part.
+  double effective_validation = std::numeric_limits<double>::infinity();
 };
 
 // Returns what the next look waits for. Test tuples
@@ -29,8 +32,10 @@ struct LookSizes {
 //
 // With look_when_likely, a look also waits until the bound of the validation
 // part, at the failure probability and the number of tuples of the look, would
-// be above 0, give or take a fifth of its distance from the estimate. This
-// reads no reward of the test part.
+// be above 0, give or take a fifth of its distance from the estimate, and
+// until the test part has about 100 effective tuples: with fewer, the
+// validation part promises most where luck chose the policy. This reads no
+// reward of the test part.
 std::optional<config::v1::TrainReport::DeferredLook> DeferLook(
     const config::v1::TrainOptions& options, const TupleCounts& counts,
     const LookSizes& sizes, const model::v1::Estimate& validation_improvement);

@@ -19,7 +19,7 @@ absl::Status ValidateTupleTraining(const TrainOptions& options) {
         kLeastFraction, " for learner ", options.learner()));
   }
   RETURN_IF_ERROR(TupleSelection::Validate(options));
-  RETURN_IF_ERROR(ValidatePoemOptions(options.poem()));
+  RETURN_IF_ERROR(ValidatePoemOptions(WithOptimiser(options.poem(), 0)));
   if (options.baseline() != "serving" && options.baseline() != "newest" &&
       options.baseline() != "log") {
     return absl::InvalidArgumentError(

@@ -28,10 +28,9 @@ void TupleParts::SetTimes(std::vector<int64_t> times_us) {
   judged_from_us_ = times_us[static_cast<size_t>(older)];
 }
 
-bool TupleParts::MayTrain(const TuplePlace& place) const {
-  // By time, nothing is new before SetTimes(): only units decide.
-  Part part = Part::kTrain;
-  return !Place(place, &part).has_value() && part == Part::kTrain;
+bool TupleParts::MayTrainOrValidate(const TuplePlace& place) const {
+  return selection_->by_time() || !place.evaluates ||
+         selection_->PartOf(place.split) != Part::kTest;
 }
 
 std::optional<LeftOutReason> TupleParts::Place(const TuplePlace& place,

@@ -42,8 +42,9 @@ class TupleParts {
   // By time: takes the times of all tuples that may validate or test.
   void SetTimes(std::vector<int64_t> times_us);
 
-  // Whether a tuple may come into the training part, before SetTimes().
-  bool MayTrain(const TuplePlace& place) const;
+  // Returns false if a tuple can only come into the test part. May be called
+  // before SetTimes().
+  bool MayTrainOrValidate(const TuplePlace& place) const;
   // Sets the part, or returns why the tuple is in none.
   std::optional<LeftOutReason> Place(const TuplePlace& place, Part* part) const;
 

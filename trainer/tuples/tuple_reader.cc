@@ -96,7 +96,10 @@ class Reader {
     data_.train.reserve(sizes.train);
     data_.validation.reserve(sizes.validation);
     data_.test.reserve(sizes.test);
-    if (outcomes_.needs().ranks) data_.train_ranks.reserve(sizes.train);
+    if (outcomes_.needs().ranks) {
+      data_.train_ranks.reserve(sizes.train);
+      data_.validation_ranks.reserve(sizes.validation);
+    }
     if (outcomes_.needs().exposures) data_.train_exposed.reserve(sizes.train);
     data_.guarded = guarded_.Start();
     for (; !held_.tuples().empty(); held_.tuples().pop_front()) {
@@ -107,6 +110,10 @@ class Reader {
         continue;
       }
       if (part == Part::kTrain) TakeForTraining(&held);
+      if (part == Part::kValidation && outcomes_.needs().ranks) {
+        CHECK(held.outcome != nullptr);
+        data_.validation_ranks.push_back(std::move(held.outcome->ranks));
+      }
       CountPart(part, held.place);
       TuplesOf(part)->push_back(std::move(held.tuple));
       if (part == Part::kTest) guarded_.Take(held.place, &data_.guarded);
@@ -159,7 +166,7 @@ class Reader {
     HeldTuple held{std::move(tuple), place, nullptr};
     // Which tuples evaluate may be known at the end of the log only.
     if (outcomes_.are_needed() &&
-        (filter_.baseline_is_of_log || parts_.MayTrain(place))) {
+        (filter_.baseline_is_of_log || parts_.MayTrainOrValidate(place))) {
       ASSIGN_OR_RETURN(held.outcome, outcomes_.Read(logged, held.tuple));
     }
     return held_.Add(std::move(held));

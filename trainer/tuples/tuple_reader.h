@@ -41,6 +41,7 @@ struct TupleData : TupleCounts {
   // What the options of learning need beside `train`, one for each, or else
   // empty.
   std::vector<RankedTuple> train_ranks;
+  std::vector<RankedTuple> validation_ranks;  // Of `validation`.
   std::vector<ExposedTuple> train_exposed;
   // Those of validation and test that abstained, if can_abstain is false: to
   // leave them out would condition on the action. Those of the training part

@@ -32,6 +32,7 @@ struct Point {
   double smoothing = 1;  // β
   LambdaChoice lambda = {};
   double l2 = 0;
+  PoemOptions::Optimiser optimiser = PoemOptions::STOCHASTIC;
   Start start = Start::kZero;
   bool is_trained = true;
 };
@@ -46,6 +47,10 @@ struct Grid {
   MakeGridRisk make_risk = {};  // Empty: that of the weighted losses.
   // Log weights of the parent on the validation tuples; empty: no parent.
   std::vector<double> parent_log_weights = {};
+  MakeGridRisk make_validation_risk = {};  // Empty: there is none.
+  // Terms of the parent under that risk, or of what logged if there is no
+  // parent.
+  std::vector<double> other_terms = {};
 };
 
 // Estimates of a policy on the validation tuples.
@@ -102,12 +107,19 @@ std::vector<Start> ListStarts(const GridTask& task) {
   return starts;
 }
 
+std::vector<PoemOptions::Optimiser> ListOptimisers(const PoemOptions& options) {
+  if (options.optimiser() != PoemOptions::TRY_BOTH)
+    return {options.optimiser()};
+  return {PoemOptions::STOCHASTIC, PoemOptions::BATCH};
+}
+
 absl::StatusOr<std::vector<Point>> ListPoints(const GridTask& task,
                                               const TuplePolicy& policy) {
   std::vector<Point> points;
   if (task.parent_start.size() > 0) {
     points.push_back({.start = Start::kParent, .is_trained = false});
   }
+  const auto optimisers = ListOptimisers(task.options);
   const std::vector<double> l2s = ListL2s(task.options, policy);
   for (const Start start : ListStarts(task)) {
     for (const double smoothing : ListSmoothings(task.options)) {
@@ -115,7 +127,9 @@ absl::StatusOr<std::vector<Point>> ListPoints(const GridTask& task,
                        ListLambdas(task.options, policy, smoothing));
       for (const LambdaChoice& lambda : lambdas) {
         for (const double l2 : l2s) {
-          points.push_back({smoothing, lambda, l2, start});
+          for (const auto optimiser : optimisers) {
+            points.push_back({smoothing, lambda, l2, optimiser, start});
+          }
         }
       }
     }
@@ -185,6 +199,15 @@ absl::StatusOr<ValidationSample> SampleOf(const GridTask& task,
   return sample;
 }
 
+// Returns the terms of the policy with `parameters` under the validation risk.
+absl::StatusOr<std::vector<double>> ValidationTerms(
+    const Grid& grid, const Eigen::VectorXd& parameters) {
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<GridRisk> risk,
+      grid.make_validation_risk(std::numeric_limits<double>::infinity(), 0));
+  return AllValues(parameters, risk->terms());
+}
+
 absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
   RETURN_IF_ERROR(ValidatePoemOptions(task.options));
   ASSIGN_OR_RETURN(const auto policy, task.data->TrainPolicy());
@@ -202,6 +225,14 @@ absl::StatusOr<Grid> MakeGrid(const GridTask& task) {
     grid.parent_log_weights = std::move(parent.log_weights);
   }
   ASSIGN_OR_RETURN(grid.make_risk, task.data->PrepareRisk(task.options));
+  ASSIGN_OR_RETURN(ValidationRisk validation,
+                   task.data->PrepareValidationRisk(task.options));
+  grid.make_validation_risk = std::move(validation.make);
+  grid.other_terms = std::move(validation.logged_terms);
+  if (grid.make_validation_risk && task.parent_start.size() > 0) {
+    ASSIGN_OR_RETURN(grid.other_terms,
+                     ValidationTerms(grid, task.parent_start));
+  }
   if (task.options.objective() == PoemOptions::DOUBLY_ROBUST &&
       !grid.make_risk) {
     ASSIGN_OR_RETURN(
@@ -232,13 +263,18 @@ absl::StatusOr<Validation> Validate(const Grid& grid,
   // These bounds hold for every clip that could have been chosen.
   const OffPolicyEstimates estimates =
       estimator.Estimate(1 - (1 - grid.task.confidence) / kNumEvaluationClips);
-  const Gain gain =
-      SelfNormalisedGain({.rewards = rewards,
-                          .log_weights = log_weights,
-                          .other_log_weights = grid.parent_log_weights,
-                          .counts = counts,
-                          .units = units});
-  const bool misses_support = MissesSupport(gain.weight, size, 1);
+  Gain gain = SelfNormalisedGain({.rewards = rewards,
+                                  .log_weights = log_weights,
+                                  .other_log_weights = grid.parent_log_weights,
+                                  .counts = counts,
+                                  .units = units});
+  const bool misses_support =
+      !grid.make_risk && MissesSupport(gain.weight, size, 1);
+  if (grid.make_validation_risk) {
+    ASSIGN_OR_RETURN(const std::vector<double> terms,
+                     ValidationTerms(grid, parameters));
+    gain = GainOfTerms({terms, grid.other_terms, counts, units}, gain);
+  }
   return Validation{
       .reward = {estimates.unclipped_ips, estimates.ips.lower,
                  estimates.ips.upper},
@@ -253,8 +289,8 @@ absl::StatusOr<Validation> Validate(const Grid& grid,
       .gains = (grid.make_risk ? gain.of_supported : gain.value) > 0};
 }
 
-uint32_t MaxRounds(const PoemOptions& options) {
-  return options.optimiser() == PoemOptions::BATCH
+uint32_t MaxRounds(const PoemOptions& options, const Point& point) {
+  return point.optimiser == PoemOptions::BATCH
              ? options.lbfgs().max_iterations()
              : options.adagrad().max_epochs();
 }
@@ -283,6 +319,7 @@ absl::StatusOr<CounterfactualResult> Learn(const Grid& grid, const Point& point,
     ASSIGN_OR_RETURN(risk, grid.make_risk(run.clip, run.lambda));
     run.risk = risk.get();
   }
+  run.options.set_optimiser(point.optimiser);
   run.on_round = [&report](uint32_t) { report(1); };
   return TrainCounterfactual(policy.get(), model.get(), run);
 }
@@ -298,7 +335,7 @@ PointResult TrainPoint(const Grid& grid, const Point& point,
   };
   result.status = train();
   // Rounds that early stopping saved count as done.
-  const uint32_t max_rounds = MaxRounds(grid.task.options);
+  const uint32_t max_rounds = MaxRounds(grid.task.options, point);
   const uint32_t rounds = result.learned.epochs + result.learned.iterations;
   report(max_rounds - std::min(max_rounds, rounds));
   return result;
@@ -306,10 +343,13 @@ PointResult TrainPoint(const Grid& grid, const Point& point,
 
 std::vector<PointResult> TrainAll(const Grid& grid) {
   const PoemOptions& options = grid.task.options;
+  size_t max_rounds = 0;
+  for (const Point& point : grid.points)
+    max_rounds += MaxRounds(options, point);
   const ReportSteps report = grid.task.start_progress(
       "training",
-      options.optimiser() == PoemOptions::BATCH ? "iterations" : "epochs",
-      grid.points.size() * MaxRounds(options));
+      options.optimiser() == PoemOptions::STOCHASTIC ? "epochs" : "iterations",
+      max_rounds);
   std::vector<PointResult> results(grid.points.size());
   grid.task.parallel(results.size(), [&](size_t i) {
     results[i] = TrainPoint(grid, grid.points[i], report);
@@ -330,7 +370,7 @@ Evaluation::GridPoint Describe(const GridTask& task, const Point& point,
   const PoemOptions& options = task.options;
   Evaluation::GridPoint row;
   row.set_objective(PoemOptions::Objective_Name(options.objective()));
-  row.set_optimiser(PoemOptions::Optimiser_Name(options.optimiser()));
+  row.set_optimiser(PoemOptions::Optimiser_Name(point.optimiser));
   if (point.lambda.factor) row.set_lambda_factor(*point.lambda.factor);
   row.set_lambda(point.lambda.lambda);
   row.set_l2(point.l2);

@@ -50,6 +50,13 @@ class GridData {
       const config::v1::PoemOptions& /*options*/) const {
     return MakeGridRisk();
   }
+  // Prepares a risk of the validation tuples with the same weights, by which
+  // points are then ranked. Without one they are ranked by weights of whole
+  // actions.
+  virtual absl::StatusOr<ValidationRisk> PrepareValidationRisk(
+      const config::v1::PoemOptions& /*options*/) const {
+    return ValidationRisk();
+  }
 };
 
 struct GridTask {
@@ -101,8 +108,9 @@ model::v1::Evaluation::GridPoint InRewardUnits(
 // sufficient (Gain::has_standard_error), and its gain is above 0. If no point
 // passes, the parent is kept, so that no policy is chosen that is estimated to
 // be worse than no change. Support and sample size are not checked if the data
-// have their own risk. Without a parent, the best point is chosen even if it
-// does not pass.
+// have their own risk; if they have one of the validation tuples, the gain is
+// the difference of its terms (GainOfTerms). Without a parent, the best point
+// is chosen even if it does not pass.
 //
 // Two other estimates are unsuitable for this choice. A few huge weights can
 // dominate the unbiased estimate of eq. 1, which is reported too. A lower

@@ -3,6 +3,7 @@
 // the propensity of each tuple (core/learners/rankings).
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/counterfactual/tuple_terms.h"
@@ -29,5 +30,11 @@ class GridRisk {
 // λ. Thread-safe.
 using MakeGridRisk = std::function<absl::StatusOr<std::unique_ptr<GridRisk>>(
     double clip, double lambda)>;
+
+// A risk of the validation tuples.
+struct ValidationRisk {
+  MakeGridRisk make = {};                 // λ is 0. Empty: there is none.
+  std::vector<double> logged_terms = {};  // Of a policy that does what logged.
+};
 
 }  // namespace sortition

@@ -28,6 +28,9 @@ class LinearGridData : public GridData {
       const LossModelFit& fit) const override;
   // How much each training tuple counts.
   std::span<const double> train_weights() const { return train_weights_; }
+  std::span<const double> validation_weights() const {
+    return validation_weights_;
+  }
 
  private:
   LinearFamily family_;

@@ -238,6 +238,20 @@ absl::StatusOr<double> LambdaUnit(PoemOptions::Objective objective,
 
 }  // namespace
 
+PoemOptions WithOptimiser(PoemOptions options, size_t num_tuples) {
+  constexpr size_t kMaxTuplesOfBoth = 50000;
+  if (options.has_optimiser()) return options;
+  if (options.objective() == PoemOptions::SELF_NORMALISED ||
+      options.failure_probability() > 0) {
+    options.set_optimiser(PoemOptions::BATCH);
+  } else if (options.sampled_orders() > 0 || num_tuples > kMaxTuplesOfBoth) {
+    options.set_optimiser(PoemOptions::STOCHASTIC);
+  } else {
+    options.set_optimiser(PoemOptions::TRY_BOTH);
+  }
+  return options;
+}
+
 absl::Status ValidatePoemOptions(const PoemOptions& options) {
   RETURN_IF_ERROR(ValidateGrids(options));
   if (options.objective() == PoemOptions::SELF_NORMALISED &&

@@ -1,6 +1,7 @@
 #pragma once
 // Which PoemOptions go together, and the values of M, λ and μ that they name
 // for a log. The objectives are explained in sortition/config/v1/poem.proto.
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,14 @@ namespace sortition {
 // smoothing where weights are not of whole actions, or two grids of the same
 // quantity.
 absl::Status ValidatePoemOptions(const config::v1::PoemOptions& options);
+
+// Returns the options with an optimiser. If they name none, it is the one that
+// they need, otherwise TRY_BOTH for at most 50,000 tuples. Mini-batches of so
+// few often stop far from a minimum where features are many and sparse; where
+// they do not, stopping early leaves a policy with smaller weights, which is
+// easier to prove better (./dev bench drafts).
+config::v1::PoemOptions WithOptimiser(config::v1::PoemOptions options,
+                                      size_t num_tuples);
 
 // Whether the objective bounds weights by M.
 bool HasClip(config::v1::PoemOptions::Objective objective);

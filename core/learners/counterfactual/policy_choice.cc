@@ -12,14 +12,15 @@
 namespace sortition {
 namespace {
 
-double CountAt(const GainSample& sample, size_t i) {
+template <typename Sample>
+double CountAt(const Sample& sample, size_t i) {
   return sample.counts.empty() ? 1 : sample.counts[i];
 }
 
 // Σ (Σ c d)² over units, with the inner sum over the tuples of a unit, times G
 // / (G - 1) for G units; infinity for a single one.
-double SquaresByUnit(const GainSample& sample,
-                     std::span<const double> deviations) {
+template <typename Sample>
+double SquaresByUnit(const Sample& sample, std::span<const double> deviations) {
   std::vector<std::pair<uint64_t, double>> parts;
   for (size_t i = 0; i < deviations.size(); ++i) {
     parts.emplace_back(sample.units[i], CountAt(sample, i) * deviations[i]);
@@ -40,7 +41,8 @@ double SquaresByUnit(const GainSample& sample,
 }
 
 // Returns the mean of values of the tuples, with its standard error.
-MeanWeight MeanOf(const GainSample& sample, std::vector<double> values) {
+template <typename Sample>
+MeanWeight MeanOf(const Sample& sample, std::vector<double> values) {
   Moments moments;
   for (size_t i = 0; i < values.size(); ++i) {
     moments.Add(values[i], CountAt(sample, i));
@@ -112,6 +114,18 @@ Gain SelfNormalisedGain(const GainSample& sample) {
           .standard_error = MeanOf(sample, std::move(influences)).error,
           .weight = own.weight,
           .effective_sample_size = own.effective_sample_size};
+}
+
+Gain GainOfTerms(const TermSample& sample, Gain gain) {
+  std::vector<double> differences;
+  for (size_t i = 0; i < sample.terms.size(); ++i) {
+    differences.push_back(sample.other_terms[i] - sample.terms[i]);
+  }
+  const MeanWeight mean = MeanOf(sample, std::move(differences));
+  gain.value = mean.value;
+  gain.of_supported = mean.value;
+  gain.standard_error = mean.error;
+  return gain;
 }
 
 }  // namespace sortition

@@ -57,4 +57,17 @@ struct Gain {
 // they are squared, here and for s. A policy without any weight earns 0.
 Gain SelfNormalisedGain(const GainSample& sample);
 
+// Terms of a risk on the same validation tuples, in losses.
+struct TermSample {
+  std::span<const double> terms;
+  std::span<const double> other_terms;  // Of the policy to compare with.
+  std::span<const double> counts = {};
+  std::span<const uint64_t> units = {};
+};
+
+// Returns how much smaller the mean of the terms is than that of the others,
+// with the standard error of the difference; `gain` has what weights of whole
+// actions say.
+Gain GainOfTerms(const TermSample& sample, Gain gain);
+
 }  // namespace sortition

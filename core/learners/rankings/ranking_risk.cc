@@ -208,4 +208,19 @@ absl::StatusOr<MakeGridRisk> PrepareRankingRisk(const RankingRiskData& data,
   return MakeGridRisk();
 }
 
+absl::StatusOr<ValidationRisk> PrepareRankingValidation(
+    const RankedLog& log, const PoemOptions& options) {
+  if (!NeedsOf(options).ranks) return ValidationRisk();
+  PoemOptions plain = options;
+  plain.set_objective(PoemOptions::CLIPPED_IPS);
+  ValidationRisk risk;
+  ASSIGN_OR_RETURN(risk.make, PrepareRanks(log, plain));
+  for (size_t i = 0; i < log.tuples.size(); ++i) {
+    double sum = 0;
+    for (size_t k = 0; k < log.ranks[i].num_shown(); ++k) sum += log.loss(i, k);
+    risk.logged_terms.push_back(sum);
+  }
+  return risk;
+}
+
 }  // namespace sortition

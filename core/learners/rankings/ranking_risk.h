@@ -50,4 +50,12 @@ RankingNeeds NeedsOf(const config::v1::PoemOptions& options);
 absl::StatusOr<MakeGridRisk> PrepareRankingRisk(
     const RankingRiskData& data, const config::v1::PoemOptions& options);
 
+// Returns the risk of validation tuples with the weights of rank_weights:
+// PrefixTerms or ItemPositionTerms with ClippedTerm(M), whatever the objective,
+// because a model of the loss and a smoothed weight are biased towards what was
+// learned with them. Returns none for ORDER and for EXPOSURE. Errors as
+// PrepareRankingRisk().
+absl::StatusOr<ValidationRisk> PrepareRankingValidation(
+    const RankedLog& log, const config::v1::PoemOptions& options);
+
 }  // namespace sortition

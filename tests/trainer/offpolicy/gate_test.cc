@@ -148,6 +148,12 @@ TEST_F(GateTest, AScheduleLooksWhenTheValidationPartSaysThatItWouldPass) {
   EXPECT_NEAR(static_cast<double>(deferred->likely_tuples()), 2615, 10);
   deferred = DeferLook(options_, counts, {400, 2640}, improvement);
   EXPECT_FALSE(deferred.has_value());
+  // 10 of 400 validation tuples are effective: 4000 test tuples have 100.
+  deferred = DeferLook(options_, counts, {400, 3999, 10}, improvement);
+  ASSERT_TRUE(deferred.has_value());
+  EXPECT_EQ(deferred->likely_tuples(), 4000);
+  deferred = DeferLook(options_, counts, {400, 4000, 10}, improvement);
+  EXPECT_FALSE(deferred.has_value());
   options_.set_look_when_likely(false);
   deferred = DeferLook(options_, counts, {400, 400}, improvement);
   EXPECT_FALSE(deferred.has_value());

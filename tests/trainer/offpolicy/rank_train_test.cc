@@ -79,13 +79,14 @@ class RankTrainTest : public testing::Test {
 };
 
 // Nobody reported how far users looked, so that the weight of an order is that
-// of six ranks, most of which nobody saw. Validation, too, weighs by them.
+// of six ranks, most of which nobody saw.
 TEST_F(RankTrainTest, PrefixesLearnWhatOrdersCannot) {
   Prepare("err", 6000);
   options_.mutable_poem()->set_start(Poem::ZERO);
   options_.mutable_poem()->add_lambda(0);
+  options_.mutable_poem()->set_rank_weights(Poem::ORDER);
   const double of_orders = TrainedValue();
-  options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
+  options_.mutable_poem()->clear_rank_weights();
   TrainReport report;
   const double of_prefixes = TrainedValue(&report);
   EXPECT_GT(of_prefixes, of_orders + 0.03);
@@ -100,6 +101,26 @@ TEST_F(RankTrainTest, PrefixesLearnWhatOrdersCannot) {
                              " of the decisions to train have rewards by rank, "
                              "0 count as one action (poem.rank_weights is "
                              "PREFIXES)\n")));
+}
+
+// Joined with the largest reward of the ranks, which is not their sum.
+TEST_F(RankTrainTest, OrdersTeachWhereRewardsDoNotAddUp) {
+  Prepare("err", 400);
+  std::vector<log::v1::BanditTuple> tuples =
+      MakeRankTuples(log_, *reader_, 400);
+  for (log::v1::BanditTuple& tuple : tuples) {
+    if (tuple.rank_rewards().empty()) continue;
+    *tuple.add_rank_rewards() = tuple.rank_rewards(0);
+    tuple.mutable_rank_rewards(1)->set_rank(5);
+  }
+  WriteSegment(dir_.Sub("others"), 0, tuples);
+  options_.set_tuples(dir_.Sub("others"));
+  TrainReport report;
+  TrainedValue(&report);
+  EXPECT_EQ(report.rank_rewards(), "");
+  options_.mutable_poem()->set_rank_weights(Poem::PREFIXES);
+  EXPECT_THAT(Train(options_).status(),
+              IsInvalidArgument("join with aggregation SUM"));
 }
 
 TEST_F(RankTrainTest, AModelOfRewardsCorrectsPrefixes) {

@@ -11,6 +11,7 @@ class TrainFixture : public testing::Test {
   TrainFixture() {
     options_.set_tuples(dir_.Sub("tuples"));
     options_.set_model_store(dir_.Sub("models"));
+    options_.mutable_poem()->set_optimiser(config::v1::PoemOptions::STOCHASTIC);
     options_.mutable_poem()->add_lambda(0.5);
     options_.mutable_poem()->add_l2(1e-4);
     // Tests train on the same tuples again, by options that differ.

@@ -233,7 +233,8 @@ TEST_F(TrainTest, CommandLineExitsWithTheVerdict) {
   config::v1::TrainReport report;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(json, &report).ok());
   EXPECT_EQ(report.version(), 2);
-  EXPECT_EQ(report.evaluation().grid_size(), 3);
+  // The parent, and two starts with each optimiser.
+  EXPECT_EQ(report.evaluation().grid_size(), 5);
 
   SyntheticLog noise{.version = 2, .rewards_are_noise = true};
   WriteSegment(dir_.Sub("noise"), 0, MakeTuples(noise, 500));
@@ -328,6 +329,7 @@ TEST(BoltzmannTrainTest, LearnsThemAsSuch) {
     options.set_tuples(dir.Sub("tuples"));
     options.set_model_store(dir.Sub("models"));
     options.set_force(true);
+    options.mutable_poem()->set_optimiser(config::v1::PoemOptions::STOCHASTIC);
     options.mutable_poem()->add_lambda(0.5);
     options.mutable_poem()->add_l2(1e-4);
     options.mutable_poem()->set_clip(30);  // Tails have large weights.

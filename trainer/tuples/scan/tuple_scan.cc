@@ -287,15 +287,13 @@ absl::StatusOr<bool> HasTuple(
   return false;
 }
 
-absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
+absl::Status VisitNewest(
     const TupleLog& log,
-    const std::function<bool(const log::v1::BanditTuple&)>& is_usable) {
-  constexpr size_t kNewest = 101;
+    const std::function<bool(const log::v1::BanditTuple&)>& visit) {
   const std::vector<TupleLog::Segment>& segments = log.segments();
-  std::deque<uint32_t> newest;
-  for (auto segment = segments.rbegin(); segment != segments.rend();
+  bool found = false;
+  for (auto segment = segments.rbegin(); segment != segments.rend() && !found;
        ++segment) {
-    if (!newest.empty()) break;
     if (!segment->is_read) continue;
     SegmentDamage ignored;  // It is counted when the segments are scanned.
     IncompleteMarks unread;
@@ -303,13 +301,25 @@ absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
     RETURN_IF_ERROR(ScanSegment(
         segment->path,
         [&](const log::v1::BanditTuple& tuple) {
-          if (!is_usable(tuple)) return absl::OkStatus();
-          newest.push_back(tuple.decision().num_features());
-          if (newest.size() > kNewest) newest.pop_front();
+          found |= visit(tuple);
           return absl::OkStatus();
         },
         nullptr, &ignored, &unread, &end));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<uint32_t>> NewestNumFeatures(
+    const TupleLog& log,
+    const std::function<bool(const log::v1::BanditTuple&)>& is_usable) {
+  constexpr size_t kNewest = 101;
+  std::deque<uint32_t> newest;
+  RETURN_IF_ERROR(VisitNewest(log, [&](const log::v1::BanditTuple& tuple) {
+    if (!is_usable(tuple)) return false;
+    newest.push_back(tuple.decision().num_features());
+    if (newest.size() > kNewest) newest.pop_front();
+    return true;
+  }));
   if (newest.empty()) return std::nullopt;
   std::map<uint32_t, size_t> counts;
   for (const uint32_t num_features : newest) ++counts[num_features];

@@ -146,6 +146,12 @@ absl::StatusOr<bool> HasTuple(
     const TupleLog& log,
     const std::function<bool(const log::v1::BanditTuple&)>& is_wanted);
 
+// Visits the tuples of the newest segment, then those of the segment before,
+// and so on, until `visit` has returned true for a tuple of the segment.
+absl::Status VisitNewest(
+    const TupleLog& log,
+    const std::function<bool(const log::v1::BanditTuple&)>& visit);
+
 // Returns the number of features that most of the newest usable tuples have;
 // nothing if there are none. An application that changes its features goes on
 // with the new ones, and one try with others decides nothing.

@@ -15,6 +15,7 @@
 #include "core/learners/counterfactual/counterfactual_learner.h"
 #include "core/learners/counterfactual/grid_risk.h"
 #include "core/learners/counterfactual/linear_grid_data.h"
+#include "core/learners/counterfactual/poem_options.h"
 #include "core/learners/counterfactual/policy_choice.h"
 #include "core/learners/counterfactual/weighted_tuples.h"
 #include "core/learners/multilabel/labels_loss_model.h"
@@ -209,6 +210,51 @@ TEST_F(GridTest, IntervalsOfAPointHoldForEveryClipThereIs) {
 }
 
 // r ↦ 10 r - 3; differences of rewards have no offset.
+TEST_F(GridTest, BothOptimisersCompeteInOneGrid) {
+  const LinearGridData data(kSelections, train_, validation_, PoemOptions::CRM);
+  const auto grid_of = [&](PoemOptions::Optimiser optimiser) {
+    GridTask task{.data = &data,
+                  .options = ShortOptions(PoemOptions::CRM, optimiser)};
+    task.options.add_lambda(0);
+    task.options.add_lambda(0.5);
+    return *TrainGrid(task);
+  };
+  const GridOutcome batch = grid_of(PoemOptions::BATCH);
+  const GridOutcome stochastic = grid_of(PoemOptions::STOCHASTIC);
+  const GridOutcome both = grid_of(PoemOptions::TRY_BOTH);
+  ASSERT_EQ(both.points.size(), 4u);
+  size_t best = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    model::v1::Evaluation::GridPoint point = both.points[i];
+    model::v1::Evaluation::GridPoint alone =
+        (i % 2 == 0 ? stochastic : batch).points[i / 2];
+    point.clear_chosen();
+    alone.clear_chosen();
+    EXPECT_EQ(point.SerializeAsString(), alone.SerializeAsString());
+    if (point.validation_lower() > both.points[best].validation_lower()) {
+      best = i;
+    }
+  }
+  EXPECT_TRUE(both.points[best].chosen());
+}
+
+// The options that a learner needs, whoever calls it.
+TEST(WithOptimiserTest, FewTuplesHaveBoth) {
+  PoemOptions options;
+  EXPECT_EQ(WithOptimiser(options, 50000).optimiser(), PoemOptions::TRY_BOTH);
+  EXPECT_EQ(WithOptimiser(options, 50001).optimiser(), PoemOptions::STOCHASTIC);
+  options.set_objective(PoemOptions::SELF_NORMALISED);
+  EXPECT_EQ(WithOptimiser(options, 50001).optimiser(), PoemOptions::BATCH);
+  options.set_objective(PoemOptions::EXPOSURE);
+  options.set_sampled_orders(10);
+  EXPECT_EQ(WithOptimiser(options, 10).optimiser(), PoemOptions::STOCHASTIC);
+  options.clear_sampled_orders();
+  options.set_failure_probability(0.05);
+  EXPECT_EQ(WithOptimiser(options, 10).optimiser(), PoemOptions::BATCH);
+  options.set_optimiser(PoemOptions::STOCHASTIC);
+  EXPECT_EQ(WithOptimiser(options, 10).optimiser(), PoemOptions::STOCHASTIC);
+}
+
 TEST_F(GridTest, RewardUnitsScaleEstimatesAndTheirIntervals) {
   model::v1::Evaluation::GridPoint point;
   point.set_validation_reward(0.5);
@@ -454,6 +500,30 @@ TEST(SelfNormalisedGainTest, IsTheDifferenceOfWeightedMeans) {
                                            .counts = twice});
   EXPECT_NEAR(counted.value, gain.value, 1e-12);
   EXPECT_LT(counted.standard_error, gain.standard_error);
+}
+
+// By hand: differences 0.5, -0.1, 0.2 have the mean 0.2; their deviations 0.3,
+// -0.3, 0 the variance 0.09.
+TEST(GainOfTermsTest, IsTheMeanDifference) {
+  const std::vector<double> terms = {-0.5, -0.1, -0.2};
+  const std::vector<double> other = {0, -0.2, 0};
+  Gain whole;
+  whole.value = 7;
+  whole.effective_sample_size = 3;
+  const Gain gain = GainOfTerms({terms, other}, whole);
+  EXPECT_NEAR(gain.value, 0.2, 1e-15);
+  EXPECT_EQ(gain.of_supported, gain.value);
+  EXPECT_NEAR(gain.standard_error, std::sqrt(0.09 / 3), 1e-15);
+  EXPECT_EQ(gain.effective_sample_size, 3);
+  // Two units: their deviations add up to 0.
+  const std::vector<uint64_t> units = {1, 1, 2};
+  EXPECT_NEAR(GainOfTerms({terms, other, {}, units}, whole).standard_error, 0,
+              1e-15);
+  // A tuple that counts twice is two.
+  const std::vector<double> counts = {1, 1, 2};
+  EXPECT_NEAR(GainOfTerms({terms, other, counts}, whole).value, 0.2, 1e-15);
+  EXPECT_NEAR(GainOfTerms({terms, other, counts}, whole).standard_error,
+              std::sqrt(0.06 / 4), 1e-15);
 }
 
 // Each of the four tuples is there 20 times, as one unit: nothing more is known

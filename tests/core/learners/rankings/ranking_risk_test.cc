@@ -110,6 +110,34 @@ TEST(RankingRiskTest, DoublyRobustPrefixesAreACascadeWithAFittedModel) {
   EXPECT_EQ(risk->objective(), nullptr);
 }
 
+// Whatever the objective, validation has the plain clipped weights of the
+// ranks.
+TEST(RankingRiskTest, ValidationWeighsRanksWithoutAModel) {
+  const RankedTuples data(0.1, 80, 4);
+  for (const auto objective : {PoemOptions::CRM, PoemOptions::DOUBLY_ROBUST}) {
+    ASSERT_OK_AND_ASSIGN(
+        const ValidationRisk risk,
+        PrepareRankingValidation(
+            data.Log(), MakeOptions(objective, PoemOptions::PREFIXES)));
+    PrefixTerms terms = *PrefixTerms::Create(
+        data.Log(), PrefixWeights::kPrefixes, {ClippedTerm(kClip)});
+    ExpectSame((*risk.make(kClip, 0))->terms(), &terms);
+    ASSERT_EQ(risk.logged_terms.size(), 80u);
+    for (size_t i = 0; i < 80; ++i) {
+      double sum = 0;
+      for (size_t k = 0; k < data.Log().ranks[i].num_shown(); ++k) {
+        sum += data.Log().loss(i, k);
+      }
+      EXPECT_EQ(risk.logged_terms[i], sum);
+    }
+  }
+  ASSERT_OK_AND_ASSIGN(
+      const ValidationRisk none,
+      PrepareRankingValidation(
+          data.Log(), MakeOptions(PoemOptions::CRM, PoemOptions::ORDER)));
+  EXPECT_FALSE(none.make);
+}
+
 // Exposures, and the risk that they are given to.
 struct ExposureRisk {
   explicit ExposureRisk(uint64_t seed) : data(0.1, 60, seed) {
