@@ -47,8 +47,8 @@ constexpr char kTrainExamples[] = R"(
 
 deploy/examples has a configuration for each learner.
 
-Exit status: 0 published (or would be, with --dry_run), 1 error, 3 the gate said
-no.
+Exit status: 0 published (or would be, with --dry_run), 1 error, 3 the log has
+enough data and nothing better was found, 4 not enough data yet.
 )";
 
 }  // namespace
@@ -136,7 +136,7 @@ same and trains.
   sortition-trainer suggest-features --tuples=DIR --output=features.textproto
   sortition-trainer suggest-features --data=queries.csv
 
-Exit status: 0 printed, 1 error.
+Exit status: 0 printed, 1 error, 4 the log has no tuple yet.
 )";
 
 const char kDescribeHelp[] =
@@ -183,7 +183,8 @@ With --publish --force the calibrated policy becomes the next version. It needs
   sortition-trainer calibrate --tuples=DIR --model_store=DIR
       --explorations=pl:factors=4/2/1,sorted:swap=0.2 --delta=0.01
 
-Exit status: 0 done, 1 error, or no alpha gives the rate (the table is printed).
+Exit status: 0 done, 1 error, or no alpha gives the rate (the table is printed),
+4 not enough data yet.
 )";
 
 const char kConvertHelp[] =
@@ -314,7 +315,7 @@ examination without any model of attraction.
 The last line that it prints is an ope command that corrects for position.
 
 Exit status: 0 printed, 1 error, or --write has nothing to write (the report is
-printed).
+printed), 4 not enough data yet.
 )";
 
 const char kOpeHelp[] =
@@ -340,7 +341,7 @@ its candidates (p0, p1, ...), their scores, or a row for each candidate with
 document_index and probability, as CSV or as JSON, one object in a line.
 docs/judging_policies.md says which estimator to take when.
 
-Exit status: 0 printed, 1 error.
+Exit status: 0 printed, 1 error, 4 not enough data yet.
 )";
 
 std::string LearnerTable(LearnersListed listed) {

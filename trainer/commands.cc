@@ -86,8 +86,8 @@ Program TrainerProgram() {
                        "Make bandit tuples from multi-label data (SVMlight)",
                        RunConvert, kConvertHelp, CheckConfig)},
       .more_exit_codes =
-          "3 the gate said no (train), a version went back (rollout), 4 too "
-          "early: too little to learn from yet, or a rollout under way",
+          "3 nothing better was found (train), a version went back (rollout), "
+          "4 not enough data yet, or a rollout under way",
       .notes = LearnerTable(LearnersListed::kAll)};
 }
 

@@ -60,30 +60,61 @@ std::string NotProved(const TupleGate& gate) {
       gate.newest_version);
 }
 
-// How many users or decisions would prove it, of the whole log: people know
+const char* ThingsOf(const config::v1::TrainReport::Forecast& forecast) {
+  return forecast.by_units() ? "users" : "decisions";
+}
+
+// The range of the forecast, because the estimate is not certain.
+std::string RangeText(const config::v1::TrainReport::Forecast& forecast) {
+  if (forecast.has_needed_most()) {
+    return absl::StrFormat("%d to %d", forecast.needed_least(),
+                           forecast.needed_most());
+  }
+  return absl::StrFormat(
+      "%d or more: the estimate is within one standard error of 0, so there "
+      "may be no improvement",
+      forecast.needed_least());
+}
+
+// How many users or decisions of the whole log would prove it: people know
 // these numbers, and not those of the test part.
+std::string ForecastText(const TupleGate& gate) {
+  const auto& forecast = gate.report.forecast();
+  return absl::StrFormat(
+      "if the improvement is %.2g, as estimated (standard error %.2g), about "
+      "%d %s are needed (%s), and the log has %d%s",
+      forecast.improvement(), forecast.standard_error(), forecast.needed(),
+      ThingsOf(forecast), RangeText(forecast), forecast.so_far(),
+      AtPresentRate(static_cast<double>(forecast.needed() - forecast.so_far()),
+                    gate.counts.arrivals, gate.now_us));
+}
+
 std::string Needed(const TupleGate& gate) {
-  const auto& evaluation = gate.report.evaluation();
-  if (evaluation.decisions_needed() == 0) {
+  if (gate.report.evaluation().decisions_needed() == 0) {
     return "if the estimate is right, no number of decisions would prove it";
   }
-  const auto test = static_cast<double>(evaluation.test_tuples());
-  const auto used = static_cast<double>(evaluation.train_tuples() +
-                                        evaluation.validation_tuples() +
-                                        evaluation.test_tuples());
-  // More decisions of the same users would not do.
-  const bool by_units = evaluation.test_units() < evaluation.test_tuples();
-  const double so_far =
-      by_units ? static_cast<double>(evaluation.test_units()) * used / test
-               : used;
-  const double needed =
-      so_far * static_cast<double>(evaluation.decisions_needed()) / test;
-  const char* const things = by_units ? "users" : "decisions";
+  return absl::StrCat("not enough data yet: ", ForecastText(gate));
+}
+
+// The log is so small that nothing better could be expected of it.
+std::string TooLittleText(const TupleGate& gate) {
+  const auto& evaluation = gate.report.evaluation();
+  const Arrivals& arrivals = gate.counts.arrivals;
+  const uint64_t decisions = evaluation.train_tuples() +
+                             evaluation.validation_tuples() +
+                             evaluation.test_tuples();
+  const bool by_units = !arrivals.units_are_decisions();
+  const uint64_t so_far = by_units ? arrivals.units : decisions;
+  const uint64_t needed = gate.report.units_to_double();
   return absl::StrFormat(
-      "not enough data yet: if the estimate is right, about %.0f %s are "
-      "needed, and the log has about %.0f%s",
-      std::ceil(needed), things, std::round(so_far),
-      AtPresentRate(needed - so_far, so_far, gate.counts));
+      "%s: not enough data yet: %d decisions%s; about %d%s are needed to show "
+      "an improvement of %.2g per decision, as much as decisions earn now or "
+      "could still gain%s.",
+      Result(gate), decisions,
+      by_units ? absl::StrFormat(" of %d users", so_far) : std::string(),
+      needed, by_units ? " users" : "", gate.report.improvement_to_show(),
+      AtPresentRate(static_cast<double>(needed - so_far), arrivals,
+                    gate.now_us));
 }
 
 }  // namespace
@@ -94,6 +125,15 @@ bool Passes(const TupleGate& gate) {
          evaluation.improvement().lower() > 0 &&
          FirstBroken(evaluation) == nullptr && HoldsAgainstNewest(gate) &&
          !ContradictsItself(evaluation);
+}
+
+bool NeedsMoreData(const TupleGate& gate) {
+  if (Passes(gate)) return false;
+  const auto& report = gate.report;
+  return report.has_deferred_look() || report.has_units_to_double() ||
+         (report.has_forecast() && gate.counts.evaluates_baseline &&
+          report.evaluation().improvement().lower() <= 0 &&
+          !ContradictsItself(report.evaluation()));
 }
 
 uint64_t DecisionsNeeded(const model::v1::Evaluation& evaluation,
@@ -127,28 +167,22 @@ std::string DeferredText(const TupleGate& gate) {
       "each look spends part of the gate's error budget. --look_now looks at "
       "once.";
   if (!deferred.has_likely_tuples()) {
-    const double more =
+    const auto more =
         static_cast<double>(deferred.needed_tuples() - deferred.new_tuples());
+    const double every = 1 / gate.options.test_fraction();
     return absl::StrFormat(
         "%s It has %.0f tuples, of which %d are newer than look %d, and the "
         "next look takes %d newer ones%s: %s",
         promise, test, deferred.new_tuples(), deferred.look(),
-        deferred.needed_tuples(), AtPresentRate(more, test, gate.counts), kWhy);
+        deferred.needed_tuples(),
+        AtPresentDecisionRate(more, every, gate.counts.arrivals, gate.now_us),
+        kWhy);
   }
   if (deferred.likely_tuples() == 0) {
     return absl::StrCat(promise, " It would probably not pass: ", kWhy);
   }
-  const auto& evaluation = gate.report.evaluation();
-  const auto used = static_cast<double>(evaluation.train_tuples() +
-                                        evaluation.validation_tuples() +
-                                        evaluation.test_tuples());
-  const double needed =
-      used * static_cast<double>(deferred.likely_tuples()) / test;
-  return absl::StrFormat(
-      "%s With about %.0f decisions it would probably pass, and the log has "
-      "%.0f%s: %s",
-      promise, std::ceil(needed), used,
-      AtPresentRate(needed - used, used, gate.counts), kWhy);
+  return absl::StrFormat("%s It would probably not pass yet: %s. Also, %s",
+                         promise, ForecastText(gate), kWhy);
 }
 
 std::string Decision(const TupleGate& gate) {
@@ -156,6 +190,10 @@ std::string Decision(const TupleGate& gate) {
   const auto& improvement = evaluation.improvement();
   const std::string odds =
       absl::StrFormat("%g %% confidence", 100 * gate.options.confidence());
+  // A forecast has its own sentence.
+  if (gate.report.needs_more_data() && gate.report.has_units_to_double()) {
+    return TooLittleText(gate);
+  }
   if (!gate.report.test_looked_at() && gate.report.is_unchanged()) {
     return absl::StrFormat(
         "%s: what was trained is version %d again, which it would replace, so "

@@ -19,6 +19,7 @@ struct TupleGate {
   const config::v1::TrainReport& report;
   std::string why_not_serving = {};  // WhyNotServing()
   bool is_uniform = false;           // All weights of the new policy are 0.
+  int64_t now_us = 0;                // Time, since the epoch.
 };
 
 // Returns true if the improvement's lower bound is above 0 on tuples of the
@@ -34,6 +35,10 @@ bool Passes(const TupleGate& gate);
 // estimate [WaudbySmithRamdas24], α the failure probability of the look.
 uint64_t DecisionsNeeded(const model::v1::Evaluation& evaluation,
                          double confidence);
+
+// Returns true if the gate does not pass because the log has too little data,
+// so that more decisions alone may change it: a timer should train again.
+bool NeedsMoreData(const TupleGate& gate);
 
 // Says in a sentence or two what was decided and why, what was compared, and
 // what was not proved.

@@ -39,7 +39,8 @@ absl::Status RunPrune(const config::v1::PruneOptions& options,
   return RunAndRecord({.kind = "prune",
                        .store = options.model_store(),
                        .model = options.model(),
-                       .read = options.log()},
+                       .read = options.log(),
+                       .may_create_folder = [] { return false; }},
                       output, [&](model::v1::TrainingRun* run) {
                         return PruneAndPrint(options, output, run);
                       });

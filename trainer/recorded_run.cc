@@ -2,11 +2,15 @@
 
 #include <chrono>
 #include <exception>
+#include <filesystem>
+#include <memory>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "io/models/model_store.h"
+#include "io/models/started_run.h"
 #include "io/models/training_runs.h"
 #include "process/log.h"
 
@@ -58,6 +62,12 @@ absl::Status CatchAll(const std::function<absl::Status(TrainingRun*)>& run,
   }
 }
 
+bool HasFolder(const RunSubject& subject) {
+  std::error_code error;
+  return std::filesystem::exists(
+      absl::StrCat(subject.store, "/", subject.model), error);
+}
+
 }  // namespace
 
 absl::Status RunAndRecord(
@@ -65,12 +75,30 @@ absl::Status RunAndRecord(
     const std::function<absl::Status(TrainingRun*)>& run) {
   const auto start = std::chrono::steady_clock::now();
   TrainingRun record;
-  const absl::Status status = CatchAll(run, &record);
   if (subject.store.empty() || !ValidateModelName(subject.model).ok()) {
-    return status;
+    return CatchAll(run, &record);
   }
+  const bool may_create = HasFolder(subject) ||
+                          subject.may_create_folder == nullptr ||
+                          subject.may_create_folder();
+  TrainingRun begun;
+  begun.set_kind(subject.kind);
+  begun.set_read(subject.read);
+  // If the store cannot be written, the warning comes at the end of the run.
+  absl::StatusOr<std::unique_ptr<StartedRun>> started =
+      absl::CancelledError("the folder of the model does not exist");
+  if (may_create) {
+    started = StartedRun::Begin(subject.store, subject.model, begun);
+  }
+  const absl::Status status = CatchAll(run, &record);
+  // The run may have published the first version.
+  if (!may_create && !HasFolder(subject)) return status;
   record.set_kind(subject.kind);
   record.set_read(subject.read);
+  if (started.ok()) {
+    record.set_pid((*started)->run().pid());
+    record.set_host((*started)->run().host());
+  }
   record.set_time_us(absl::ToUnixMicros(absl::Now()));
   record.set_seconds(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)

@@ -15,12 +15,17 @@ struct RunSubject {
   std::string store;  // The model store …
   std::string model;  // … and the model.
   std::string read;   // What the run reads, for people.
+  // Returns whether a record may create the folder of the model in the store:
+  // false for a name that is probably misspelt. Called only if the folder does
+  // not exist. Null: it may.
+  std::function<bool()> may_create_folder = nullptr;
 };
 
 // Runs `run`, which may set verdict, next step and version of the record, and
 // writes the record, whatever comes of the run: an error is the verdict, and an
-// exception becomes the error Internal. A record that cannot be written is a
-// warning. Returns what `run` returns.
+// exception becomes the error Internal. During the run the store records that
+// it is under way, so that servers notice if the process is killed. A record
+// that cannot be written is a warning. Returns what `run` returns.
 absl::Status RunAndRecord(
     const RunSubject& subject, CommandOutput* output,
     const std::function<absl::Status(model::v1::TrainingRun*)>& run);

@@ -104,6 +104,12 @@ std::string WithInterval(const model::v1::Estimate& estimate) {
       absl::StrFormat("[%.4f, %.4f]", estimate.lower(), estimate.upper()));
 }
 
+// Returns true if an estimate contradicts the interval that is printed with it.
+bool IsOutside(const model::v1::Estimate& estimate) {
+  return estimate.value() < estimate.lower() ||
+         estimate.value() > estimate.upper();
+}
+
 // Returns β, empty for the parent, which is not trained.
 std::string SmoothingCell(const model::v1::Evaluation::GridPoint& point) {
   const double smoothing = point.has_smoothing() ? point.smoothing() : 1;
@@ -160,6 +166,19 @@ void AppendGrid(const TrainReport& report, std::string* text) {
                       "parent, whose parameters are kept.\n");
     }
   }
+  const auto num_outside =
+      std::count_if(grid.begin(), grid.end(), [](const auto& point) {
+        return IsOutside(point.validation_estimate()) ||
+               IsOutside(point.validation_improvement());
+      });
+  if (num_outside > 0) {
+    absl::StrAppendFormat(
+        text,
+        "  In %d rows an estimate is outside of its interval, which goes by "
+        "clipped IPS: a few large weights decide the estimate; rely on the "
+        "interval.\n",
+        num_outside);
+  }
   absl::StrAppendFormat(
       text,
       "  On the validation part. eq. 1: unbiased estimate, %g %% interval of "
@@ -176,6 +195,18 @@ void AppendEstimate(const char* name, const model::v1::Estimate& estimate,
                         estimate.value(), estimate.lower(), estimate.upper());
 }
 
+// Says that an estimate is outside of its own interval, if it is: the interval
+// bounds the truth by other sums than those of the estimate.
+void AppendOutside(const char* name, const model::v1::Estimate& estimate,
+                   std::string* text) {
+  if (!IsOutside(estimate)) return;
+  absl::StrAppendFormat(
+      text,
+      "  %s: the estimate is outside of its own interval, because a few large "
+      "weights decide it; rely on the interval\n",
+      name);
+}
+
 void AppendEvaluation(const TrainReport& report, std::string* text) {
   const auto& evaluation = report.evaluation();
   const auto& validation = report.validation_improvement();
@@ -183,6 +214,7 @@ void AppendEvaluation(const TrainReport& report, std::string* text) {
       text, "\n  Improvement, validation part: %s%s\n",
       WithInterval(validation),
       report.test_looked_at() ? "" : "; the test part was not looked at");
+  AppendOutside("validation part", validation, text);
   if (!report.test_looked_at()) return;
   absl::StrAppendFormat(text, "\n  %-42s %9s   %g %% interval\n",
                         "Reward per decision, test part", "estimate",
@@ -210,14 +242,7 @@ void AppendEvaluation(const TrainReport& report, std::string* text) {
         coverage.reward(), coverage.judged(),
         coverage.judged() + coverage.not_judged(), coverage.period());
   }
-  const auto& improvement = evaluation.improvement();
-  if (improvement.value() < improvement.lower() ||
-      improvement.value() > improvement.upper()) {
-    absl::StrAppend(
-        text,
-        "  improvement: the estimate is outside of its own interval, because a "
-        "few large weights decide it; rely on the interval\n");
-  }
+  AppendOutside("improvement", evaluation.improvement(), text);
   if (evaluation.look() > 1) {
     absl::StrAppendFormat(
         text,

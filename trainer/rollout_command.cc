@@ -55,7 +55,8 @@ absl::Status RunRollout(const RolloutOptions& options,
   return RunAndRecord({.kind = "rollout",
                        .store = options.model_store(),
                        .model = options.model(),
-                       .read = options.tuples()},
+                       .read = options.tuples(),
+                       .may_create_folder = [] { return false; }},
                       output, [&](model::v1::TrainingRun* run) {
                         return RunAndPrint(options, output, run);
                       });

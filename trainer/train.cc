@@ -29,6 +29,7 @@
 #include "trainer/labelled/labelled_train.h"
 #include "trainer/labelled/learner_choice.h"
 #include "trainer/offpolicy/evaluate.h"
+#include "trainer/offpolicy/forecast.h"
 #include "trainer/offpolicy/guardrails.h"
 #include "trainer/offpolicy/learnable.h"
 #include "trainer/offpolicy/learner_options.h"
@@ -235,6 +236,55 @@ absl::Status AddGuardrails(const TrainOptions& options, const ModelStore& store,
   return absl::OkStatus();
 }
 
+// Forecasts how much log the gate needs if it was not asked yet, or did not
+// pass. Reads no reward of a test part that was not looked at.
+void AddForecast(const TrainOptions& options, const TrainData& data,
+                 const WeightedParts& parts, TrainReport* report) {
+  const auto& evaluation = report->evaluation();
+  const auto& deferred = report->deferred_look();
+  const bool looked = report->test_looked_at();
+  const uint64_t test_tuples =
+      looked ? evaluation.decisions_needed() : deferred.likely_tuples();
+  const uint64_t look = looked ? evaluation.look() : deferred.look();
+  const double failure = (1 - options.confidence()) / 2;
+  // Sets of labels have neither units nor times.
+  Arrivals arrivals = data.counts().arrivals;
+  if (arrivals.decisions == 0) {
+    arrivals.decisions = arrivals.units =
+        data.num_train() + data.num_validation() + data.num_test();
+  }
+  if (test_tuples > 0) {
+    const double units_per_tuple =
+        static_cast<double>(evaluation.test_units()) /
+        static_cast<double>(data.num_test());
+    *report->mutable_forecast() = MakeForecast(
+        {.part = looked ? parts.test : parts.validation,
+         .improvement = looked ? evaluation.improvement()
+                               : report->validation_improvement(),
+         .largest_unit =
+             static_cast<double>(LargestUnit(parts.validation.units)),
+         .reward_range = options.reward_max() - options.reward_min(),
+         .failure_probability = failure * ShareOfLook(look + 1),
+         .test_units = evaluation.test_units(),
+         .min_test_units = static_cast<uint64_t>(
+             std::ceil(units_per_tuple * static_cast<double>(test_tuples))),
+         .test_fraction = options.test_fraction(),
+         .arrivals = arrivals});
+    return;
+  }
+  if (report->has_deferred_look() || ContradictsItself(evaluation) ||
+      (looked && evaluation.improvement().lower() > 0)) {
+    return;
+  }
+  double improvement = 0;
+  const uint64_t units = UnitsToDouble(parts.validation, failure,
+                                       options.test_fraction(), &improvement);
+  if (units <= arrivals.units) return;
+  report->set_units_to_double(units);
+  report->set_improvement_to_show(
+      improvement * (options.reward_max() - options.reward_min()));
+}
+
 // Learns and evaluates; fills the report except for the version.
 absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
@@ -318,6 +368,11 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   if (std::isfinite(grid.clip)) report->set_train_clip(grid.clip);
   model::v1::Evaluation* evaluation = report->mutable_evaluation();
   if (grid.left_log.has_value()) AddLeftLog(*grid.left_log, evaluation);
+  if (looks) {
+    evaluation->set_decisions_needed(
+        DecisionsNeeded(*evaluation, options.confidence()));
+  }
+  AddForecast(options, data, parts, report);
   for (const auto& point : grid.points) {
     *evaluation->add_grid() =
         InRewardUnits(point, options.reward_min(), options.reward_max());
@@ -492,16 +547,14 @@ absl::StatusOr<TrainReport> TrainFromTuples(TrainOptions options) {
                        counts,
                        report,
                        WhyNotServing(options.model(), incumbent),
-                       IsUniform(model)};
+                       IsUniform(model),
+                       absl::ToUnixMicros(absl::Now())};
   AddOverrideFinding(options, counts, evaluation);
   AddBaselineFinding(counts, evaluation);
   const bool passed = Passes(gate);
-  if (report.test_looked_at()) {
-    evaluation->set_decisions_needed(
-        DecisionsNeeded(*evaluation, options.confidence()));
-  }
   const bool publishes = !options.dry_run() && (passed || options.force());
   report.set_gate_passed(passed);
+  report.set_needs_more_data(!publishes && NeedsMoreData(gate));
   evaluation->set_promoted(publishes);
   evaluation->set_verdict(WithReservation(Verdict(gate), *evaluation));
   if (publishes) {

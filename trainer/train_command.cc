@@ -7,6 +7,8 @@
 #include "trainer/report_file.h"
 #include "trainer/train.h"
 #include "trainer/trainer_commands.h"
+#include "trainer/tuples/scan/tuple_log.h"
+#include "trainer/tuples/scan/tuple_scan.h"
 
 namespace sortition {
 
@@ -17,12 +19,32 @@ using model::v1::TrainingRun;
 // What to do about a training that published nothing, for people.
 std::string NextStep(const config::v1::TrainReport& report) {
   if (report.has_version()) return "";
-  if (report.has_deferred_look()) return "Nothing: train again later.";
+  if (report.needs_more_data()) {
+    return "Nothing: train again later, as a timer does.";
+  }
   if (!report.test_looked_at() && !report.is_unchanged()) {
     return "Collect more decisions, explore more, or give the model other "
            "features.";
   }
   return report.gate_passed() ? "" : "Collect more decisions, and train again.";
+}
+
+// Returns whether `model` may be the name of a model that has no version yet:
+// the log has a tuple of it, or no tuple at all. False if all tuples are of
+// other models, as for a misspelt name.
+bool MayBeNewModel(const config::v1::TrainOptions& options) {
+  if (!options.has_tuples()) return false;
+  const absl::StatusOr<TupleLog> log = TupleLog::Open(
+      options.tuples(), {.mix_joins = true, .allow_incomplete = true});
+  // The run fails for the same reason, which must be on record.
+  if (!log.ok()) return true;
+  bool has_tuples = false;
+  const absl::StatusOr<bool> has_model =
+      HasTuple(*log, [&](const log::v1::BanditTuple& tuple) {
+        has_tuples = true;
+        return tuple.decision().model() == options.model();
+      });
+  return !has_tuples || !has_model.ok() || *has_model;
 }
 
 absl::Status TrainAndPrint(const config::v1::TrainOptions& options,
@@ -40,7 +62,7 @@ absl::Status TrainAndPrint(const config::v1::TrainOptions& options,
   run->set_version(report.version());
   if (!report.gate_passed() && !report.has_version()) {
     output->exit_code =
-        report.has_deferred_look() ? kExitNotYet : kExitGateSaysNo;
+        report.needs_more_data() ? kExitNotYet : kExitGateSaysNo;
   }
   return WriteReport(options.report(), report);
 }
@@ -51,12 +73,13 @@ absl::Status RunTrain(const config::v1::TrainOptions& options,
                       const std::vector<std::string>&, CommandOutput* output) {
   TrainingRun unrecorded;
   if (options.dry_run()) return TrainAndPrint(options, output, &unrecorded);
-  const RunSubject subject{.kind = "train",
-                           .store = options.model_store(),
-                           .model = options.model(),
-                           .read = options.has_tuples()
-                                       ? options.tuples()
-                                       : absl::StrJoin(options.data(), ",")};
+  const RunSubject subject{
+      .kind = "train",
+      .store = options.model_store(),
+      .model = options.model(),
+      .read = options.has_tuples() ? options.tuples()
+                                   : absl::StrJoin(options.data(), ","),
+      .may_create_folder = [&options] { return MayBeNewModel(options); }};
   return RunAndRecord(subject, output, [&](TrainingRun* run) {
     return TrainAndPrint(options, output, run);
   });

@@ -38,8 +38,8 @@ constexpr char kMore[] = R"(
   sortition-trainer train --help=all        everything
 
 Exit status: 0 published (or would be, with --dry_run), 1 error, 2 called
-wrongly, 3 the gate said no, 4 too little to learn from yet, or a rollout is
-under way.
+wrongly, 3 the log has enough data and nothing better was found, 4 not enough
+data yet (train again later), or a rollout is under way.
 )";
 
 // What a first call of train needs.

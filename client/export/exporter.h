@@ -70,6 +70,10 @@ absl::string_view FindChosen(const log::v1::Decision& decision,
 inline constexpr absl::string_view kOtherFeatures =
     "another number of features than the first tuple";
 
+// Why a tuple with named columns is left out of a format without them.
+inline constexpr absl::string_view kNamedColumns =
+    "named columns, which csv, dsjson and jsonl have";
+
 // Returns `use(view)`, or why the tuple has no view. Named columns are bound to
 // `columns`; null: the format does not have them.
 template <typename Use>
@@ -82,7 +86,7 @@ absl::string_view WithView(const log::v1::BanditTuple& tuple,
   if (query->columns == nullptr) {
     columns = nullptr;
   } else if (columns == nullptr) {
-    return "named columns, which csv, dsjson and jsonl have";
+    return kNamedColumns;
   } else if (!columns->Bind(*query->columns).ok()) {
     return "malformed columns";
   }

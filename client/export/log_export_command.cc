@@ -99,8 +99,16 @@ class ExportVisitor : public LogVisitor {
     return absl::OkStatus();
   }
 
-  // NotFound where there was no tuple.
+  // NotFound where there was no tuple; FailedPrecondition if the format has no
+  // place for the named columns that all usable tuples have.
   absl::Status CheckTuples(const std::vector<std::string>& paths) const {
+    const auto columns = left_out_.find(std::string(kNamedColumns));
+    if (exported_ == 0 && columns != left_out_.end()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "format is '", options_.format(), "', must be csv, dsjson or jsonl: ",
+          columns->second, " tuples have named columns, which ",
+          options_.format(), " cannot hold, and no others can be exported"));
+    }
     if (exported_ > 0 || !left_out_.empty()) return absl::OkStatus();
     return absl::NotFoundError(absl::StrCat(
         paths[0], paths.size() > 1 ? " and what follows hold" : " holds",

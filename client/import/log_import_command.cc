@@ -69,7 +69,7 @@ absl::StatusOr<FileSchema> ReadSchema(const LogImportOptions& options) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(options.features()));
   model::v1::FeatureSpec spec;
   RETURN_IF_ERROR(
-      ParseTextMessage(options.features(), "a FeatureSpec", text, &spec));
+      ParseUserMessage(options.features(), "a FeatureSpec", text, &spec));
   absl::StatusOr<Schema> schema = Schema::Create(spec.schema());
   if (!schema.ok()) {
     return absl::Status(

@@ -79,7 +79,7 @@ absl::StatusOr<LabelledQueries> ReadQueries(
   ASSIGN_OR_RETURN(const std::string text, ReadFile(options.features()));
   model::v1::FeatureSpec spec;
   RETURN_IF_ERROR(
-      ParseTextMessage(options.features(), "a FeatureSpec", text, &spec));
+      ParseUserMessage(options.features(), "a FeatureSpec", text, &spec));
   ASSIGN_OR_RETURN(const Schema schema, Schema::Create(spec.schema()));
   return ReadColumnQueries(options.data(), schema);
 }

@@ -291,6 +291,25 @@ const char* OutcomeText(const TrainingRun& run) {
   }
 }
 
+// Returns the outcome of the last run of a kind, and how long one has been
+// under way.
+std::string RunText(const status::v1::Model& model, const TrainingRun& run,
+                    int64_t now_us) {
+  const std::string name = absl::StrCat(model.name(), " ", run.kind());
+  const std::string running_for = AgeText(now_us - run.running_since_us());
+  if (run.outcome() == TrainingRun::RUNNING) {
+    return absl::StrCat(name, ", running for ", running_for);
+  }
+  std::string text = absl::StrFormat(
+      "%s, %s, %s ago: %s %s", name, OutcomeText(run),
+      AgeText(now_us - run.time_us()), run.verdict(), run.next_step());
+  if (run.running_since_us() > 0) {
+    absl::StrAppend(&text, " The next run has been under way for ", running_for,
+                    ".");
+  }
+  return text;
+}
+
 void AddTraining(const Server& server, int64_t now_us, Lines* lines) {
   lines->Add(Style::kPlain, "");
   lines->Add(Style::kHeading, "  Training, the last run of each kind");
@@ -298,12 +317,8 @@ void AddTraining(const Server& server, int64_t now_us, Lines* lines) {
   for (const status::v1::Model& model : server.models()) {
     for (const TrainingRun& run : model.runs()) {
       any = true;
-      const std::string text =
-          absl::StrFormat("%s %s, %s, %s ago: %s %s", model.name(), run.kind(),
-                          OutcomeText(run), AgeText(now_us - run.time_us()),
-                          run.verdict(), run.next_step());
       const std::vector<std::string> wrapped =
-          Wrapped(text, lines->columns() - kIndent);
+          Wrapped(RunText(model, run, now_us), lines->columns() - kIndent);
       for (size_t i = 0; i < std::min(wrapped.size(), kMaxRunLines); ++i) {
         lines->Add(
             run.outcome() == TrainingRun::FAILED ? Style::kBad : Style::kPlain,

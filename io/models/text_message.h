@@ -14,4 +14,11 @@ absl::Status ParseTextMessage(const std::string& path, absl::string_view what,
                               const std::string& text,
                               google::protobuf::Message* message);
 
+// The same for a file that the caller wrote, such as a FeatureSpec:
+// InvalidArgument, which also names the field or value that is nearest to a
+// misspelt one.
+absl::Status ParseUserMessage(const std::string& path, absl::string_view what,
+                              const std::string& text,
+                              google::protobuf::Message* message);
+
 }  // namespace sortition

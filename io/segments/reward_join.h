@@ -13,4 +13,8 @@ std::string RewardJoinText(const log::v1::SegmentHeader& header);
 // The same of the text form of a sidecar's options.
 std::string RewardJoinText(const std::string& options_text);
 
+// Returns the time, in seconds, that the sidecar waits for rewards of a
+// decision before it writes the tuple; 0 where no sidecar joined them.
+double RewardWaitSeconds(const log::v1::SegmentHeader& header);
+
 }  // namespace sortition

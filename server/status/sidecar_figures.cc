@@ -50,6 +50,10 @@ std::string WrongFigure(const status::v1::Sidecar& sidecar) {
         !(reward.confidence() >= 0 && reward.confidence() < 1)) {
       return "worths.reward";
     }
+    if (!std::isfinite(worth.smallest_reward()) ||
+        !std::isfinite(worth.largest_reward())) {
+      return "worths.smallest_reward";
+    }
     if (!std::isfinite(worth.effective_sample_size()) ||
         worth.effective_sample_size() < 0) {
       return "worths.effective_sample_size";

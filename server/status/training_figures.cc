@@ -30,6 +30,7 @@ void SetRuns(const std::vector<TrainingRun>& runs, status::v1::Model* figures) {
     shown.set_verdict(ShownText(run.verdict()));
     shown.set_next_step(ShownText(run.next_step()));
     shown.set_read(ShownText(run.read()));
+    shown.set_host(ShownText(run.host()));
   }
 }
 
@@ -56,11 +57,13 @@ void TrainingMetrics::Set(const StoredModels& models) {
   std::map<Key, bool> found;
   for (const auto& [name, figures] : models) {
     for (const TrainingRun& run : figures->runs) {
+      // The first run of its kind has no exit status yet.
+      if (run.outcome() == TrainingRun::RUNNING) continue;
       const MetricLabels labels = LabelsOf(name, run.kind());
       metrics_
           ->Gauge(kLastStatus,
                   "Exit status of the last run of sortition-trainer: 0 done, 3 "
-                  "nothing better, 4 not yet, others failed",
+                  "nothing better, 4 not yet, others failed or killed",
                   labels)
           ->Set(run.exit_status());
       const bool has_succeeded = run.last_success_us() > 0;

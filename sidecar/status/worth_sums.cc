@@ -60,6 +60,8 @@ void WorthSums::AddTuple(const log::v1::BanditTuple& tuple,
   const std::span<double> group =
       groups_.GroupOf(UnitKey(choice.unit_id(), choice.decision_id()));
   group[kReward] += tuple.reward();
+  smallest_reward_ = std::min(smallest_reward_, tuple.reward());
+  largest_reward_ = std::max(largest_reward_, tuple.reward());
   group[kCount] += 1;
 }
 
@@ -78,6 +80,8 @@ void WorthSums::Merge(const WorthSums& other) {
   with_feedback_ += other.with_feedback_;
   abstentions_ += other.abstentions_;
   shared_ += other.shared_;
+  smallest_reward_ = std::min(smallest_reward_, other.smallest_reward_);
+  largest_reward_ = std::max(largest_reward_, other.largest_reward_);
   for (size_t i = 0; i < bins_.size(); ++i) bins_[i] += other.bins_[i];
   surprise_ += other.surprise_;
   surprises_ += other.surprises_;
@@ -108,7 +112,11 @@ status::v1::Worth WorthSums::Worth() const {
   worth.set_with_feedback(with_feedback_);
   worth.set_abstentions(abstentions_);
   worth.set_shared(shared_);
-  if (tuples_ > 0) SetReward(worth.mutable_reward());
+  if (tuples_ > 0) {
+    SetReward(worth.mutable_reward());
+    worth.set_smallest_reward(smallest_reward_);
+    worth.set_largest_reward(largest_reward_);
+  }
   worth.set_effective_sample_size(
       weight_squares_ > 0 ? weights_ * weights_ / weight_squares_ : 0);
   worth.mutable_propensities()->mutable_bounds()->Assign(bounds_.begin(),

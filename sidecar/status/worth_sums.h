@@ -1,6 +1,7 @@
 #pragma once
 // What the decisions of one version were worth, in constant memory.
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/counterfactual/evaluation/group_sums.h"
@@ -47,6 +48,8 @@ class WorthSums {
   uint64_t with_feedback_ = 0;
   uint64_t abstentions_ = 0;
   uint64_t shared_ = 0;
+  double smallest_reward_ = std::numeric_limits<double>::infinity();
+  double largest_reward_ = -std::numeric_limits<double>::infinity();
   double weights_ = 0;         // Σ ρ
   double weight_squares_ = 0;  // Σ ρ²
   std::vector<double> bounds_;

@@ -1,5 +1,6 @@
 #include "trainer/recorded_run.h"
 
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -9,6 +10,7 @@
 #include "io/models/training_runs.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
+#include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
 
 namespace sortition {
@@ -96,6 +98,28 @@ TEST_F(RecordedRunTest, TheCommandsRecordTheirRuns) {
   runs = ReadTrainingRuns(dir_.path(), "default", nullptr);
   EXPECT_EQ(runs[1].outcome(), TrainingRun::FAILED);
   EXPECT_THAT(runs[1].verdict(), HasSubstr("reward_min is 2"));
+}
+
+// All tuples are of the model 'default'.
+TEST_F(RecordedRunTest, AMisspeltModelMakesNoFolder) {
+  const std::string store = "--model_store=" + dir_.Sub("models");
+  const std::string tuples = "--tuples=" + dir_.Sub("tuples");
+  WriteSegment(dir_.Sub("tuples"), 0, MakeTuples({}, 20));
+  EXPECT_EQ(RunTrainer({"train", store, tuples, "--model=defualt"}),
+            kExitNotYet);
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "models/defualt"));
+  EXPECT_EQ(RunTrainer({"train", store, tuples, "--reward_min=2"}), kExitError);
+  EXPECT_THAT(ReadTrainingRuns(dir_ / "models", "default", nullptr), SizeIs(1));
+}
+
+TEST_F(RecordedRunTest, ARunIsRecordedWhileItIsUnderWay) {
+  Recorded([this](TrainingRun*) {
+    const auto runs = ReadTrainingRuns(dir_.path(), "m", nullptr);
+    EXPECT_THAT(runs, SizeIs(1));
+    EXPECT_EQ(runs.at(0).outcome(), TrainingRun::RUNNING);
+    EXPECT_EQ(runs.at(0).read(), "tuples");
+    return absl::OkStatus();
+  });
 }
 
 TEST_F(RecordedRunTest, ADryRunRecordsNothing) {

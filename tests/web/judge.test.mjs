@@ -37,6 +37,7 @@ test('a training that fails is told, and one that waits is no failure', () => {
   assert.equal(of('NOT_YET').level, 'none');
   assert.equal(of('NOTHING_BETTER', 'DONE').level, 'good');
   assert.equal(judge.training({models: [{name: 'm'}]}).title, 'No training yet');
+  assert.equal(of('RUNNING').title, 'First training');
 });
 
 test('policies join what serves, what decided and what was earned', () => {

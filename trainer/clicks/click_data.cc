@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "process/command.h"
 
 namespace sortition {
 namespace {
@@ -114,10 +115,12 @@ class Reader {
     if (std::min(train_.size(), held_out_.size()) >= kFewestTuples) {
       return absl::OkStatus();
     }
-    return fail(absl::StrCat(
-        "test_fraction is ", options_.test_fraction(), ", which leaves ",
-        train_.size(), " sessions to learn from and holds out ",
-        held_out_.size(), ", must be at least ", kFewestTuples, " each"));
+    return NotYetError(
+        absl::StrCat("not enough data yet: test_fraction is ",
+                     options_.test_fraction(), ", which leaves ", train_.size(),
+                     " sessions to learn from and holds out ", held_out_.size(),
+                     ", must be at least ", kFewestTuples, " each (",
+                     counts.DescribeExclusions(), ")"));
   }
 
   // Returns the sessions with no more items than there are, and clears them.

@@ -7,6 +7,7 @@
 #include "core/base/status_macros.h"
 #include "core/policies/distribution_factory.h"
 #include "io/models/store_listing.h"
+#include "process/command.h"
 #include "process/log.h"
 #include "trainer/exploration/exploration_list.h"
 #include "trainer/frames/model_frame.h"
@@ -152,8 +153,8 @@ absl::StatusOr<TupleData> ReadCalibrationData(const CalibrateOptions& options,
     LogWarning(*warning);
   }
   if (std::min(data.validation.size(), data.test.size()) < kFewestTuples) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "too few tuples: ", data.validation.size(), " to validate, ",
+    return NotYetError(absl::StrCat(
+        "not enough data yet: ", data.validation.size(), " to validate, ",
         data.test.size(), " to test, logged by version ",
         model.provenance().parent_version(),
         " or later (the calibrated one may have been trained on older ones), "

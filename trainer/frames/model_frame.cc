@@ -70,4 +70,17 @@ absl::StatusOr<DecisionView> ViewFeatures(const log::v1::Decision& decision,
       "columns are set, must be features: nothing says what becomes of them");
 }
 
+absl::StatusOr<DecisionView> ViewWithoutFeatures(
+    const log::v1::Decision& decision, std::vector<uint32_t>* row_offsets) {
+  ASSIGN_OR_RETURN(DecisionView view, ViewDecision(decision));
+  if (view.columns == nullptr) {
+    return absl::InvalidArgumentError("columns are unset, must be set");
+  }
+  row_offsets->assign(size_t{view.num_candidates()} + 1, 0);
+  view.candidates = Candidates::SparseUnchecked(*row_offsets, {}, {},
+                                                /*num_features=*/1);
+  view.columns = nullptr;
+  return view;
+}
+
 }  // namespace sortition

@@ -1,7 +1,9 @@
 #pragma once
 // What a model is besides its policy: what its weights multiply.
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/scoring/model_features.h"
@@ -45,5 +47,12 @@ void PutIntoFrame(const ModelFrame& frame, uint32_t num_features,
 absl::StatusOr<DecisionView> ViewFeatures(const log::v1::Decision& decision,
                                           const ModelFeatures* features,
                                           ModelFeatureScratch* scratch);
+
+// Returns a decision with named columns in which each candidate has one
+// feature, which is 0: for uses that need the candidates but no features.
+// `row_offsets` is scratch that the view refers to. InvalidArgument as
+// ViewDecision(), or if the decision has no columns.
+absl::StatusOr<DecisionView> ViewWithoutFeatures(
+    const log::v1::Decision& decision, std::vector<uint32_t>* row_offsets);
 
 }  // namespace sortition

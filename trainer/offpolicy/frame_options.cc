@@ -14,7 +14,6 @@
 #include "io/files.h"
 #include "io/models/text_message.h"
 #include "process/log.h"
-#include "trainer/offpolicy/learnable.h"
 #include "trainer/suggest/column_sources.h"
 #include "trainer/tuples/scan/tuple_log.h"
 #include "trainer/tuples/scan/tuple_scan.h"
@@ -57,17 +56,21 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
   uint64_t num_queries = 0;
   uint64_t num_others = 0;
   absl::Status first_other;
+  std::string others;  // OtherModelsText()
   ScanEnds ends;
   // Visits the columns whose types are those of the schema.
   const auto queries = [&](QueryVisitor visit) {
     TupleCounts counts;
     num_tuples = num_selected = num_queries = num_others = 0;
-    return ScanTuples(
+    const absl::Status status = ScanTuples(
         log,
         [&](const log::v1::BanditTuple& tuple) -> absl::Status {
           const log::v1::Decision& decision = tuple.decision();
           ++num_tuples;
-          if (selection.ReasonToSkip(decision)) return absl::OkStatus();
+          if (const auto reason = selection.ReasonToSkip(decision)) {
+            counts.LeaveOut(*reason, tuple);
+            return absl::OkStatus();
+          }
           ++num_selected;
           if (!decision.has_columns()) return absl::OkStatus();
           const absl::Status fits = bound.Bind(schema, decision.columns(),
@@ -84,6 +87,8 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
           return absl::OkStatus();
         },
         &counts, &ends);
+    others = OtherModelsText(counts);
+    return status;
   };
   absl::StatusOr<model::v1::Features> features =
       LearnFeatures(spec, queries, vectors);
@@ -98,13 +103,14 @@ absl::StatusOr<model::v1::Features> LearnFromLog(
     return features;
   }
   if (num_others > 0) return first_other;
-  if (num_tuples == 0) return NoTuplesYet(options);
+  if (num_tuples == 0) return NoTuplesYet(options.tuples());
   if (num_selected == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "model is '", options.model(), "', but none of the ", num_tuples,
         " tuples in ", options.tuples(),
         " is one that this training reads (model, versions, since, until): "
-        "features cannot be learned of them"));
+        "features cannot be learned of them",
+        others.empty() ? "" : "; ", others));
   }
   return absl::FailedPreconditionError(absl::StrCat(
       "features is '", options.features(), "', must be empty: no decision in ",
@@ -152,13 +158,14 @@ absl::StatusOr<bool> LogHasColumns(const TrainOptions& options) {
 
 // Drafts features from the columns of the log; also returns them as text.
 absl::StatusOr<std::pair<model::v1::FeatureSpec, std::string>> DraftFeatures(
-    const TrainOptions& options) {
+    const TrainOptions& options, uint64_t max_features) {
   ASSIGN_OR_RETURN(const ColumnSource source,
                    DescribeTuples(options, kMaxDescribed));
-  ASSIGN_OR_RETURN(const FeatureSuggestion suggestion,
-                   SuggestFrom(source, {.can_abstain = source.can_abstain,
-                                        .has_word_vectors =
-                                            !options.word_vectors().empty()}));
+  ASSIGN_OR_RETURN(
+      const FeatureSuggestion suggestion,
+      SuggestFrom(source, {.can_abstain = source.can_abstain,
+                           .has_word_vectors = !options.word_vectors().empty(),
+                           .max_features = max_features}));
   return std::pair(suggestion.spec, SuggestionText(suggestion, source.name));
 }
 
@@ -168,7 +175,7 @@ absl::StatusOr<model::v1::FeatureSpec> ReadFeatureSpec(
     const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   model::v1::FeatureSpec spec;
-  RETURN_IF_ERROR(ParseTextMessage(path, "a FeatureSpec", text, &spec));
+  RETURN_IF_ERROR(ParseUserMessage(path, "a FeatureSpec", text, &spec));
   return spec;
 }
 
@@ -250,8 +257,9 @@ absl::StatusOr<std::vector<Assumption>> PlaceTrees(
                                     : "the model is of LightGBM"))};
 }
 
-absl::StatusOr<ModelFrame> MakeFrame(
-    const TrainOptions& options, const std::optional<StoredModel>& baseline) {
+absl::StatusOr<ModelFrame> MakeFrame(const TrainOptions& options,
+                                     const std::optional<StoredModel>& baseline,
+                                     uint64_t max_drafted) {
   model::v1::Model frame;
   if (baseline.has_value()) {
     ASSIGN_OR_RETURN(const ModelFrame before, FrameOf(baseline->model));
@@ -267,7 +275,8 @@ absl::StatusOr<ModelFrame> MakeFrame(
   if (is_drafted || !options.features().empty()) {
     model::v1::FeatureSpec spec;
     if (is_drafted) {
-      ASSIGN_OR_RETURN(std::tie(spec, drafted), DraftFeatures(options));
+      ASSIGN_OR_RETURN(std::tie(spec, drafted),
+                       DraftFeatures(options, max_drafted));
     } else {
       ASSIGN_OR_RETURN(spec, ReadFeatureSpec(options.features()));
     }

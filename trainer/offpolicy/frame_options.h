@@ -1,5 +1,6 @@
 #pragma once
 // The frame that the options of `train` ask for.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,10 +23,11 @@ namespace sortition {
 // first model of a log with columns, the features are drafted. InvalidArgument
 // for a file that is not what it must be, or parts that do not fit each other;
 // FailedPrecondition where features are to be learned and the log has no
-// columns. Errors of reading files and tuples.
-absl::StatusOr<ModelFrame> MakeFrame(
-    const config::v1::TrainOptions& options,
-    const std::optional<StoredModel>& baseline);
+// columns. Errors of reading files and tuples. Drafted features are at most
+// `max_drafted`; 0: any number, which sparse features may need.
+absl::StatusOr<ModelFrame> MakeFrame(const config::v1::TrainOptions& options,
+                                     const std::optional<StoredModel>& baseline,
+                                     uint64_t max_drafted = 0);
 
 // Reads a FeatureSpec in text form. InvalidArgument naming the file.
 absl::StatusOr<model::v1::FeatureSpec> ReadFeatureSpec(const std::string& path);

@@ -30,10 +30,15 @@ absl::Status CheckRewardsDiffer(const TrainOptions& options,
                      " training tuples has an action that was shown: nothing "
                      "can be learned"));
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "all ", data.num_train(), " training tuples have the reward ",
+  // So few may have the same reward by chance.
+  constexpr size_t kFewTuples = 100;
+  const bool are_few = data.num_train() < kFewTuples;
+  const std::string text = absl::StrCat(
+      are_few ? "not enough data yet: " : "", "all ", data.num_train(),
+      " training tuples have the reward ",
       LossToReward(*losses.begin(), options.reward_min(), options.reward_max()),
-      ": nothing tells a good action from a bad one; is feedback reported?"));
+      ": nothing tells a good action from a bad one; is feedback reported?");
+  return are_few ? NotYetError(text) : absl::FailedPreconditionError(text);
 }
 
 // What to do about parts that are too small.
@@ -76,13 +81,6 @@ std::vector<std::string> UnreadColumns(const TupleCounts& counts) {
   return columns;
 }
 
-absl::Status NoTuplesYet(const TrainOptions& options) {
-  return NotYetError(absl::StrCat(
-      "no tuple in ", options.tuples(),
-      " yet: the sidecar writes the tuple of a decision once the time in which "
-      "its feedback counts is over (join.reward_wait_time_seconds)"));
-}
-
 absl::Status CheckLearnable(const TrainOptions& options,
                             const TrainData& data) {
   const size_t train = data.num_train();
@@ -93,7 +91,7 @@ absl::Status CheckLearnable(const TrainOptions& options,
     absl::StrAppend(&left_out, "; ",
                     TimesText(options.since(), options.until()));
   }
-  if (data.counts().read_tuples == 0) return NoTuplesYet(options);
+  if (data.counts().read_tuples == 0) return NoTuplesYet(options.tuples());
   const std::vector<std::string> columns = UnreadColumns(data.counts());
   // Decisions with columns have 0 features.
   const bool lacks_features =
@@ -106,9 +104,10 @@ absl::Status CheckLearnable(const TrainOptions& options,
         left_out, ")"));
   }
   if (train + validation + test == 0) {
-    return NotYetError(absl::StrCat("no tuple of model '", options.model(),
-                                    "' in ", options.tuples(), " can be used (",
-                                    left_out, ")"));
+    const std::string others = OtherModelsText(data.counts());
+    return NotYetError(absl::StrCat(
+        "no tuple of model '", options.model(), "' in ", options.tuples(),
+        " can be used (", left_out, ")", others.empty() ? "" : "; ", others));
   }
   if (std::min({train, validation, test}) < kFewestTuples) {
     return NotYetError(absl::StrCat(

@@ -9,9 +9,6 @@
 
 namespace sortition {
 
-// Returns the error for a log without any tuple: there will be some.
-absl::Status NoTuplesYet(const config::v1::TrainOptions& options);
-
 // FailedPrecondition, which says what is missing, what was left out and what
 // helps, if a part has too few tuples, if those that train count too little, or
 // if all their rewards are equal.

@@ -11,7 +11,7 @@ namespace sortition {
 namespace {
 
 using model::v1::Evaluation;
-using model::v1::Overlap;
+using StoredOverlap = model::v1::Overlap;
 using model::v1::RewardBound;
 
 std::string PartName(const std::string& part) {
@@ -32,7 +32,7 @@ std::string Label(const RewardBound& bound) {
 
 struct Row {
   const char* name;
-  std::function<std::string(const Overlap&)> value;
+  std::function<std::string(const StoredOverlap&)> value;
 };
 
 std::string Percent(double share) {
@@ -41,51 +41,56 @@ std::string Percent(double share) {
 
 std::vector<Row> Rows() {
   return {
-      {"tuples", [](const Overlap& o) { return absl::StrCat(o.tuples()); }},
+      {"tuples",
+       [](const StoredOverlap& o) { return absl::StrCat(o.tuples()); }},
       {"mean weight (1 expected), standard error",
-       [](const Overlap& o) {
+       [](const StoredOverlap& o) {
          return absl::StrFormat("%.4g (%.2g)", o.mean_weight(),
                                 o.mean_weight_error());
        }},
       {"effective sample size, share of the tuples",
-       [](const Overlap& o) {
+       [](const StoredOverlap& o) {
          return absl::StrFormat(
              "%.1f (%s)", o.effective_sample_size(),
              Percent(o.effective_sample_size() /
                      std::fmax(1, static_cast<double>(o.tuples()))));
        }},
       {"fewest tuples with half of the weight",
-       [](const Overlap& o) { return absl::StrCat(o.half_weight_tuples()); }},
+       [](const StoredOverlap& o) {
+         return absl::StrCat(o.half_weight_tuples());
+       }},
       {"largest share of one tuple in the weight",
-       [](const Overlap& o) { return Percent(o.largest_share()); }},
+       [](const StoredOverlap& o) { return Percent(o.largest_share()); }},
       {"weight: median, 90 %, 99 %",
-       [](const Overlap& o) {
+       [](const StoredOverlap& o) {
          return absl::StrFormat("%.3g, %.3g, %.3g", o.median_weight(),
                                 o.weight_p90(), o.weight_p99());
        }},
       {"largest weight",
-       [](const Overlap& o) {
+       [](const StoredOverlap& o) {
          return absl::StrFormat("%.4g", o.largest_weight());
        }},
       {"clipped at M: tuples, weight taken away",
-       [](const Overlap& o) {
+       [](const StoredOverlap& o) {
          if (o.clip() == 0) return std::string("not clipped");
          return absl::StrFormat("%.4g: %s, %s", o.clip(),
                                 Percent(o.clipped_fraction()),
                                 Percent(o.clipped_mass()));
        }},
       {"smallest propensity",
-       [](const Overlap& o) {
+       [](const StoredOverlap& o) {
          return absl::StrFormat("%.3g", o.smallest_propensity());
        }},
       {"tuples of propensity 1",
-       [](const Overlap& o) { return Percent(o.deterministic_fraction()); }},
+       [](const StoredOverlap& o) {
+         return Percent(o.deterministic_fraction());
+       }},
       {"tuples logged without full support",
-       [](const Overlap& o) {
+       [](const StoredOverlap& o) {
          return Percent(o.without_full_support_fraction());
        }},
       {"uniform policy's mean weight (at most 1)",
-       [](const Overlap& o) {
+       [](const StoredOverlap& o) {
          return absl::StrFormat("%.4g (%.2g)", o.uniform_mean_weight(),
                                 o.uniform_mean_weight_error());
        }},

@@ -50,6 +50,9 @@ class LogSummary {
   uint64_t with_rank_rewards = 0;
   size_t most_ranks = 0;
   double reward_sum = 0;
+  // Sum of the rewards as joined, and decisions whose reward was clamped.
+  double joined_sum = 0;
+  uint64_t clamped = 0;
   int64_t first_time_us = 0;  // Of decisions that have a time.
   int64_t last_time_us = 0;
   UnitSizes units;

@@ -14,8 +14,10 @@
 #include "core/base/status_macros.h"
 #include "core/counterfactual/reward_models/reward_model.h"
 #include "io/models/model_store.h"
+#include "process/command.h"
 #include "process/log.h"
 #include "trainer/decision_files/named_files.h"
+#include "trainer/ope/column_features.h"
 #include "trainer/ope/interleaving/preferences.h"
 #include "trainer/ope/judgement.h"
 #include "trainer/ope/ope_estimates.h"
@@ -93,7 +95,10 @@ class Run {
         ranks_, ParseRankUse(options_.ranks(), options_.rewards_size() > 0));
     ASSIGN_OR_RETURN(ranking_, RankingOptions::Parse(options_));
     if (!policies_.CanCutOrders()) ranks_ = RankUse::kAll;
-    ASSIGN_OR_RETURN(log_, OpeLog::Open(options_, ranks_, policies_.shape()));
+    OpeShape shape = policies_.shape();
+    ASSIGN_OR_RETURN(columns_, FindColumnFeatures(options_, shape));
+    shape.features = columns_.features;
+    ASSIGN_OR_RETURN(log_, OpeLog::Open(options_, ranks_, shape));
     return absl::OkStatus();
   }
 
@@ -110,9 +115,12 @@ class Run {
     RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(policies_.CheckKnown(known_ + policies_.unknown()));
     if (first_.summary.decisions < kFewestDecisions) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          first_.summary.decisions, " decisions can be judged, must be at ",
-          "least ", kFewestDecisions, ": ", DescribeExclusions()));
+      if (first_.counts.read_tuples == 0) return NoTuplesYet(options_.tuples());
+      const std::string others = OtherModelsText(first_.counts);
+      return NotYetError(absl::StrCat(
+          "not enough data yet: ", first_.summary.decisions,
+          " decisions can be judged, must be at least ", kFewestDecisions, ": ",
+          DescribeExclusions(), others.empty() ? "" : "; ", others));
     }
     if (first_.model == nullptr) return absl::OkStatus();
     RETURN_IF_ERROR(first_.model->Fit());
@@ -171,6 +179,7 @@ class Run {
                           .preferences = *preferences_,
                           .rankings = rankings_.get(),
                           .model = first_.model.get(),
+                          .features_note = has_columns_ ? columns_.note : "",
                           .rewards = rewards,
                           .limits = limits});
   }
@@ -206,6 +215,10 @@ class Run {
     }
     if (known_++ == 0) MakeModels(decision);
     first_.summary.Add(decision);
+    const double joined = decision.tuple->reward();
+    first_.summary.joined_sum += joined;
+    first_.summary.clamped +=
+        joined < options_.reward_min() || joined > options_.reward_max();
     if (first_.model == nullptr) return absl::OkStatus();
     first_.model->Add(decision, 1);
     LearnRanks(decision);
@@ -264,8 +277,10 @@ class Run {
 
   // Rewards of subsets are not those of candidates.
   void MakeModels(const LoggedDecision& decision) {
+    has_columns_ = decision.query.columns != nullptr;
     if (model_kind_ == RewardModelKind::kNone ||
-        decision.action_kind == ActionKind::kSubset) {
+        decision.action_kind == ActionKind::kSubset ||
+        (has_columns_ && columns_.features == nullptr)) {
       return;
     }
     const uint32_t d = decision.query.candidates.num_features();
@@ -285,6 +300,8 @@ class Run {
   RewardModelKind model_kind_ = RewardModelKind::kNone;
   RankUse ranks_ = RankUse::kAll;
   RankingOptions ranking_;
+  ColumnFeatures columns_;
+  bool has_columns_ = false;  // Of the first decision.
   std::unique_ptr<OpeLog> log_;
   FirstPass first_;
   uint64_t known_ = 0;  // Decisions that all policies know.

@@ -52,6 +52,13 @@ std::optional<JudgedInterval> Make(const EstimateStyle& style,
   return MakeInterval(interval, *kind);
 }
 
+// Notes that an estimate was outside of its interval, if it was.
+void NoteOutside(const std::string& text, OpeEstimate* estimate) {
+  if (text.empty()) return;
+  absl::StrAppend(estimate->mutable_outside_interval(),
+                  estimate->outside_interval().empty() ? "" : " ", text);
+}
+
 // Fills in the value if an interval of the kind applies.
 void FillValue(const EstimateStyle& style, const EstimateTask& task,
                std::optional<IntervalKind> kind, OpeEstimate* estimate) {
@@ -59,6 +66,8 @@ void FillValue(const EstimateStyle& style, const EstimateTask& task,
   if (!value) return;
   Store(style, value->interval, style.reward_min, estimate->mutable_value());
   estimate->set_value_interval(IntervalKey(value->kind));
+  NoteOutside(OutsideText(*value, "value", style.range(), style.reward_min),
+              estimate);
   // A single group says nothing of the error.
   if (!std::isfinite(value->standard_error)) return;
   estimate->set_standard_error(style.range() * value->standard_error);
@@ -75,6 +84,7 @@ void FillGain(const EstimateStyle& style, const EstimateTask& task,
   if (!gain) return;
   Store(style, gain->interval, 0, estimate->mutable_gain());
   estimate->set_gain_interval(IntervalKey(gain->kind));
+  NoteOutside(OutsideText(*gain, "gain", style.range(), 0), estimate);
   if (!std::isfinite(gain->standard_error)) return;
   estimate->set_gain_standard_error(style.range() * gain->standard_error);
 }
@@ -179,6 +189,7 @@ OpeEstimate MakeRow(const EstimateStyle& style, const EstimateTask& task) {
   row.clear_gain();
   row.clear_value_interval();
   row.clear_gain_interval();
+  row.clear_outside_interval();
   row.set_no_interval(
       "Its standard error says nothing of its bias, which the log cannot show "
       "in full: an interval by it would be too narrow, or in the wrong place.");

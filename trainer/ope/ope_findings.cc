@@ -80,6 +80,27 @@ void AddUnits(const OpeReportTask& task, std::vector<StoredFinding>* findings) {
   }
 }
 
+// The status page shows the mean of rewards as they were joined.
+void AddClamped(const OpeReportTask& task,
+                std::vector<StoredFinding>* findings) {
+  const LogSummary& summary = task.summary;
+  if (summary.clamped == 0) return;
+  const double joined_mean =
+      summary.joined_sum / static_cast<double>(summary.decisions);
+  findings->push_back(Make(
+      "clamped_rewards", StoredFinding::CAUTION,
+      absl::StrCat(
+          "The rewards of ", CountText(summary.clamped), " of ",
+          CountText(summary.decisions), " decisions are outside of [",
+          Text(task.options.reward_min()), ", ",
+          Text(task.options.reward_max()),
+          "] and count as the nearer end (--clamp_rewards). All numbers here "
+          "are of clamped rewards; the mean of the rewards as joined, which "
+          "the "
+          "status page shows, is ",
+          Text(joined_mean), ".")));
+}
+
 // `contradictions` of `decisions` have other propensities than the store says.
 void AddStore(uint64_t contradictions, uint64_t decisions,
               std::vector<StoredFinding>* findings) {
@@ -222,6 +243,7 @@ std::vector<StoredFinding> LogFindings(const OpeReportTask& task) {
   std::vector<StoredFinding> findings;
   AddStore(task.logging.contradictions() + task.preferences.contradictions(),
            task.judgement.decisions(), &findings);
+  AddClamped(task, &findings);
   AddBaseline(task.summary, &findings);
   AddArms(task.summary, &findings);
   AddContexts(task, &findings);

@@ -12,22 +12,28 @@
 
 namespace sortition {
 
+config::v1::TrainOptions ReadingOptions(const config::v1::OpeOptions& options) {
+  config::v1::TrainOptions reading;
+  reading.set_tuples(options.tuples());
+  reading.set_mix_joins(options.mix_joins());
+  reading.set_allow_incomplete(options.allow_incomplete());
+  reading.set_model(options.model());
+  reading.set_versions(options.versions());
+  reading.set_reward_min(options.reward_min());
+  reading.set_reward_max(options.reward_max());
+  reading.set_clamp_rewards(options.clamp_rewards());
+  reading.set_overrides(options.overrides());
+  reading.set_since(options.since());
+  reading.set_until(options.until());
+  return reading;
+}
+
 OpeLog::OpeLog(const config::v1::OpeOptions& options, RankUse ranks,
                ArmPropensities arms)
-    : ranks_(ranks), arms_(std::move(arms)) {
-  options_.set_tuples(options.tuples());
-  options_.set_mix_joins(options.mix_joins());
-  options_.set_allow_incomplete(options.allow_incomplete());
-  options_.set_model(options.model());
-  options_.set_versions(options.versions());
-  options_.set_reward_min(options.reward_min());
-  options_.set_reward_max(options.reward_max());
-  options_.set_clamp_rewards(options.clamp_rewards());
-  options_.set_overrides(options.overrides());
-  options_.set_since(options.since());
-  options_.set_until(options.until());
-  rewards_ = RewardRange::Of(options_);
-}
+    : options_(ReadingOptions(options)),
+      rewards_(RewardRange::Of(options_)),
+      ranks_(ranks),
+      arms_(std::move(arms)) {}
 
 absl::StatusOr<std::unique_ptr<OpeLog>> OpeLog::Open(
     const config::v1::OpeOptions& options, RankUse ranks,
@@ -49,6 +55,7 @@ absl::Status OpeLog::Prepare(const OpeShape& shape) {
   ASSIGN_OR_RETURN(leaves_out_aggregations_,
                    HasMoreThanAggregations(*log_, *selection_));
   if (shape_.num_features.has_value()) return absl::OkStatus();
+  may_lack_features_ = true;
   ASSIGN_OR_RETURN(
       shape_.num_features,
       NewestNumFeatures(*log_, [&](const log::v1::BanditTuple& logged) {
@@ -74,7 +81,8 @@ std::optional<LeftOutReason> OpeLog::Convert(
       .overrides = overrides_,
       .ranks = ranks_,
       .features = shape_.features.get(),
-      .scratch = &feature_scratch_};
+      .scratch = &feature_scratch_,
+      .empty_rows = EmptyRows()};
   if (const auto reason = ConvertTuple(logged, expectation, &tuple_)) {
     return reason;
   }
@@ -106,11 +114,12 @@ absl::Status OpeLog::TakeTuple(const log::v1::BanditTuple& logged,
   }
   // Stored policies make what they weigh of columns by themselves; this is for
   // models of rewards.
-  ASSIGN_OR_RETURN(
-      const DecisionView view,
-      ViewFeatures(decision,
-                   decision.has_columns() ? shape_.features.get() : nullptr,
-                   &feature_scratch_));
+  const ModelFeatures* const features =
+      decision.has_columns() ? shape_.features.get() : nullptr;
+  ASSIGN_OR_RETURN(const DecisionView view,
+                   decision.has_columns() && features == nullptr
+                       ? ViewWithoutFeatures(decision, &empty_rows_)
+                       : ViewFeatures(decision, features, &feature_scratch_));
   LoggedDecision taken;
   taken.decision = &decision;
   taken.query = {

@@ -29,9 +29,14 @@ struct OpeShape {
   std::optional<ActionKind> action_kind;  // Unset: that of the first tuple.
   // As logged: 0 with columns. Unset: that of the newest tuples.
   std::optional<uint32_t> num_features;
-  // Makes the features of columns that models of rewards see.
+  // Makes the features of columns that models of rewards see. Null: named
+  // columns are read only if no stored version is judged, and candidates then
+  // have no features.
   std::shared_ptr<const ModelFeatures> features;
 };
+
+// Returns the options that select the decisions of the log.
+config::v1::TrainOptions ReadingOptions(const config::v1::OpeOptions& options);
 
 class OpeLog {
  public:
@@ -66,6 +71,9 @@ class OpeLog {
          ArmPropensities arms);
 
   absl::Status Prepare(const OpeShape& shape);
+  std::vector<uint32_t>* EmptyRows() {
+    return may_lack_features_ ? &empty_rows_ : nullptr;
+  }
   absl::Status TakeTuple(const log::v1::BanditTuple& logged, const Take& take,
                          TupleCounts* counts);
   // Converts a tuple, or returns why it is left out.
@@ -85,6 +93,8 @@ class OpeLog {
   std::optional<bool> fixed_size_;
   BanditTuple tuple_;
   ModelFeatureScratch feature_scratch_;
+  bool may_lack_features_ = false;  // No policy reads features.
+  std::vector<uint32_t> empty_rows_;
 };
 
 }  // namespace sortition

@@ -68,6 +68,9 @@ class Reporter {
           "the weights leave open, and are wider. Selections and orders of "
           "versions in --model_store, and of uniform logs, say it.");
     }
+    if (!task_.features_note.empty()) {
+      report_.add_assumptions(task_.features_note);
+    }
     if (task_.model != nullptr) {
       report_.add_assumptions(absl::StrFormat(
           "The model of rewards takes away %.3g %% of the squared error of a "

@@ -1,5 +1,6 @@
 #pragma once
 // The report of a judgement.
+#include <string>
 #include <vector>
 
 #include "sortition/config/v1/ope.pb.h"
@@ -27,6 +28,7 @@ struct OpeReportTask {
   const Preferences& preferences;
   const RankingJudgement* rankings;  // Null: ranks have no rewards.
   const RewardFit* model;            // Null: none.
+  std::string features_note;         // ColumnFeatures.note
   const std::vector<NamedRewards>& rewards;
   const std::vector<NamedLimit>& limits;
 };

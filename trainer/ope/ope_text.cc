@@ -117,6 +117,11 @@ void AppendAnswers(const OpeReport& report, std::string* text) {
          absl::StrFormat("%.1f", policy.effective_sample_size())});
   }
   absl::StrAppend(text, "\n", FormatTable(rows));
+  for (const OpePolicy& policy : report.policies()) {
+    if (!policy.answer().has_outside_interval()) continue;
+    absl::StrAppend(text, "  ", policy.name(), ": ",
+                    policy.answer().outside_interval(), "\n");
+  }
 }
 
 // Lists the rows without an interval, by reason.
@@ -135,6 +140,16 @@ void AppendWithoutInterval(
   }
 }
 
+// Lists the rows whose estimate is outside of its interval.
+void AppendOutside(const google::protobuf::RepeatedPtrField<OpeEstimate>& rows,
+                   std::string* text) {
+  for (const OpeEstimate& row : rows) {
+    if (!row.has_outside_interval()) continue;
+    absl::StrAppend(text, "  ! ", EstimatorCell(row), ": ",
+                    row.outside_interval(), "\n");
+  }
+}
+
 void AppendRankings(const OpePolicy& policy, std::string* text) {
   if (!policy.has_rankings()) return;
   absl::StrAppend(text, "\n", policy.name(), " by rank. ",
@@ -142,15 +157,17 @@ void AppendRankings(const OpePolicy& policy, std::string* text) {
   Rows rows = {{"", "estimator", "value", "interval", "gain", "interval",
                 "kind", "eff. sample"}};
   for (const OpeEstimate& row : policy.rankings().estimates()) {
-    rows.push_back({row.chosen() ? "*" : "", EstimatorCell(row), ValueCell(row),
-                    ValueInterval(row), GainCell(row), GainInterval(row),
-                    row.value_interval(),
+    rows.push_back({absl::StrCat(row.chosen() ? "*" : "",
+                                 row.has_outside_interval() ? "!" : ""),
+                    EstimatorCell(row), ValueCell(row), ValueInterval(row),
+                    GainCell(row), GainInterval(row), row.value_interval(),
                     row.has_effective_sample_size()
                         ? absl::StrFormat("%.1f", row.effective_sample_size())
                         : ""});
   }
   absl::StrAppend(text, FormatTable(rows));
   AppendWithoutInterval(policy.rankings().estimates(), text);
+  AppendOutside(policy.rankings().estimates(), text);
   for (const auto& test : policy.rankings().tests()) {
     absl::StrAppend(
         text, "  ", test.question(), " ",
@@ -173,9 +190,11 @@ void AppendEstimates(const OpePolicy& policy, std::string* text) {
                   policy.verdict(), "\n");
   Rows rows = {{"", "estimator", "value", "interval", "gain", "interval"}};
   for (const OpeEstimate& estimate : policy.estimates()) {
-    rows.push_back({estimate.chosen() ? "*" : "", EstimatorCell(estimate),
-                    ValueCell(estimate), ValueInterval(estimate),
-                    GainCell(estimate), GainInterval(estimate)});
+    rows.push_back({absl::StrCat(estimate.chosen() ? "*" : "",
+                                 estimate.has_outside_interval() ? "!" : ""),
+                    EstimatorCell(estimate), ValueCell(estimate),
+                    ValueInterval(estimate), GainCell(estimate),
+                    GainInterval(estimate)});
   }
   for (const OpeEstimate& estimate : policy.intervals()) {
     rows.push_back(
@@ -193,6 +212,7 @@ void AppendEstimates(const OpePolicy& policy, std::string* text) {
   }
   absl::StrAppend(text, FormatTable(rows));
   AppendWithoutInterval(policy.estimates(), text);
+  AppendOutside(policy.estimates(), text);
   for (const OpeEstimate& reward : policy.more_rewards()) {
     absl::StrAppend(text, "  ", reward.estimator(), ": ",
                     reward.has_value()

@@ -141,14 +141,19 @@ absl::StatusOr<ColumnSource> DescribeTuples(const TrainOptions& options,
   uint64_t num_malformed = 0;
   std::string first_malformed;
   bool is_enough = false;
+  uint64_t num_selected = 0;
   TupleCounts counts;
   const absl::Status status = ScanTuples(
       log,
       [&](const log::v1::BanditTuple& tuple) -> absl::Status {
         const log::v1::Decision& decision = tuple.decision();
-        if (selection.ReasonToSkip(decision) || !decision.has_columns()) {
+        ++counts.read_tuples;
+        if (const auto reason = selection.ReasonToSkip(decision)) {
+          counts.LeaveOut(*reason, tuple);
           return absl::OkStatus();
         }
+        ++num_selected;
+        if (!decision.has_columns()) return absl::OkStatus();
         const absl::Status added = profiler.Add(decision.columns());
         if (!added.ok()) {
           if (num_malformed++ == 0) {
@@ -168,9 +173,19 @@ absl::StatusOr<ColumnSource> DescribeTuples(const TrainOptions& options,
                {{"decisions", num_malformed}, {"first", first_malformed}});
   }
   if (profiler.num_queries() == 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("no decision of model '", options.model(), "' in ",
-                     options.tuples(), " has columns"));
+    if (counts.read_tuples == 0) return NoTuplesYet(options.tuples());
+    if (num_selected == 0) {
+      const std::string others = OtherModelsText(counts);
+      return absl::FailedPreconditionError(
+          absl::StrCat("no tuple of model '", options.model(), "' in ",
+                       options.tuples(), " (", counts.DescribeExclusions(), ")",
+                       others.empty() ? "" : "; ", others));
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        "none of the ", num_selected, " decisions of model '", options.model(),
+        "' in ", options.tuples(),
+        " has named columns: callers send features as numbers, which need no "
+        "spec"));
   }
   source.profiles = profiler.Finish();
   source.name =

@@ -129,13 +129,16 @@ std::optional<LeftOutReason> ConvertTuple(const log::v1::BanditTuple& logged,
     return LeftOutReason::kBadPropensity;
   }
   if (!std::isfinite(logged.reward())) return LeftOutReason::kBadReward;
-  if (decision.has_columns() &&
-      (expectation.features == nullptr ||
-       expectation.features->transform() == nullptr)) {
+  const bool is_unread =
+      decision.has_columns() && (expectation.features == nullptr ||
+                                 expectation.features->transform() == nullptr);
+  if (is_unread && expectation.empty_rows == nullptr) {
     return LeftOutReason::kColumns;
   }
   const absl::StatusOr<DecisionView> view =
-      ViewFeatures(decision, expectation.features, expectation.scratch);
+      is_unread
+          ? ViewWithoutFeatures(decision, expectation.empty_rows)
+          : ViewFeatures(decision, expectation.features, expectation.scratch);
   if (!view.ok()) return LeftOutReason::kBadFeatures;
   std::vector<int32_t> row_of;
   PackEligible(*view, &row_of, result);

@@ -1,7 +1,9 @@
 #pragma once
 // Converts a logged tuple to one that can be trained on, or says why it cannot
 // be used.
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/data/action.h"
@@ -28,6 +30,9 @@ struct TupleExpectation {
   // What makes features of what was logged. Null: they are those of the log.
   const ModelFeatures* features = nullptr;
   ModelFeatureScratch* scratch = nullptr;  // With `features`.
+  // Set: named columns are not read (ViewWithoutFeatures()), and this is the
+  // scratch. Null: tuples with columns need `features`.
+  std::vector<uint32_t>* empty_rows = nullptr;
 };
 
 // Returns how many candidates a subset has according to the request or else the

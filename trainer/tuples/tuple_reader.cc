@@ -90,6 +90,7 @@ class Reader {
     if (data_.spill != nullptr) NoteSpill(data_.spill->file());
     SetBaselineOfLog();
     SetTimes();
+    data_.arrivals = CountArrivals();
     newest_.WarnOfFuture();
     if (options_.force()) EvaluateAllIfTooFew();
     const PartSizes sizes = Sizes();
@@ -249,10 +250,6 @@ class Reader {
     }
     if (decision.has_columns()) NoteColumns(decision.columns());
     newest_.Add(decision.time_us());
-    data_.oldest_us = data_.newest_us == 0
-                          ? decision.time_us()
-                          : std::min(data_.oldest_us, decision.time_us());
-    data_.newest_us = std::max(data_.newest_us, decision.time_us());
     data_.overridden.Add(logged);
     data_.TakeOrder(decision, tuple.action.size());
     data_.ranks = RankUseText(ranks_);
@@ -303,6 +300,19 @@ class Reader {
       if (place.evaluates) times_us.push_back(place.time_us);
     });
     parts_.SetTimes(std::move(times_us));
+  }
+
+  Arrivals CountArrivals() {
+    ArrivalCounter counter;
+    for (const HeldTuple& held : held_.tuples()) {
+      counter.Add(held.tuple.unit, held.place.time_us);
+    }
+    for (const HeldAbstention& held : held_.abstentions()) {
+      counter.Add(held.tuple.unit, held.place.time_us);
+    }
+    Arrivals arrivals = counter.Finish();
+    arrivals.reward_wait_seconds = log_.reward_wait_seconds();
+    return arrivals;
   }
 
   std::vector<BanditTuple>* TuplesOf(Part part) {

@@ -77,7 +77,10 @@ export function training(server) {
     return {level: 'bad', title: 'Training fails', text: [`The last ${kind} of ${model}: ${verdict}`, next]
         .filter(Boolean).join(' ')};
   }
-  const trained = runs.filter(({kind}) => kind === 'train');
+  const trained = runs.filter(({kind, outcome}) => kind === 'train' && outcome !== 'RUNNING');
+  if (trained.length === 0 && runs.some(({kind}) => kind === 'train')) {
+    return {level: 'none', title: 'First training', text: 'The first run of the trainer is under way.'};
+  }
   if (trained.length === 0) {
     return {level: 'none', title: 'No training yet', text: 'No run of the trainer is recorded in the store.'};
   }

@@ -27,7 +27,8 @@ let isEverythingShown = false;
 
 const columns = [
   {name: 'Policy'},
-  {name: 'Reward', number: true, hint: 'Mean of the tuples, with its confidence interval'},
+  {name: 'Reward', number: true, hint: 'Mean of the tuples, with its confidence interval; rewards are as ' +
+      'joined, not clamped to a range'},
   {name: 'Interval'},
   {name: 'Tuples', number: true, hint: 'Decisions joined with what came of them'},
   {name: 'With feedback', number: true},
@@ -48,7 +49,9 @@ export function values(status, refresh) {
       all.length === 0 ? empty('No model has decided anything yet.') : [
         el('p', {class: 'note'}, 'Mean reward of what each version decided',
             confidence ? `, with its ${share(confidence)} interval.` : '.',
-            ' Compare versions that had traffic at the same time: rewards change with it.'),
+            ' Compare versions that had traffic at the same time: rewards change with it.',
+            ' Rewards are as joined; training and ', el('code', {}, 'ope'),
+            ' with --clamp_rewards cut them to their range, and have smaller or larger means.'),
         shown.map((each) => modelValues(each, status)),
         el('div', {class: 'charts'}, shown.map(({model}) => rewardCharts(model, status, refresh))),
         // A server shows them with its models.

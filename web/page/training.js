@@ -7,10 +7,16 @@ import {bar, barColumn, chip, empty, mark, table, time, withInterval} from './ta
 
 const outcomes = {
   DONE: ['done', 'serves'], NOTHING_BETTER: ['nothing better', ''], NOT_YET: ['not yet', ''],
-  FAILED: ['failed', 'refused'],
+  FAILED: ['failed', 'refused'], RUNNING: ['running', ''],
 };
 
-// Returns what came of the last run of each command of the trainer; null: none
+// Returns since when a run is under way; null: none is.
+function underWay(run, nowUs) {
+  const since = toCount(run.running_since_us);
+  return since > 0 ? el('p', {class: 'note'}, 'A run is under way since ', time(since, nowUs)) : null;
+}
+
+// Returns the outcome of the last run of each command of the trainer; null: none
 // has run.
 export function runsOf(model, nowUs) {
   const runs = model.runs ?? [];
@@ -19,7 +25,7 @@ export function runsOf(model, nowUs) {
     const [word, kind] = outcomes[run.outcome] ?? [run.outcome, ''];
     return {key: run.kind, cells: [
       el('code', {}, run.kind),
-      [chip(word, kind), ' ', el('bdi', {}, run.verdict),
+      [chip(word, kind), ' ', el('bdi', {}, run.verdict), underWay(run, nowUs),
         run.next_step && el('p', {class: 'note'}, el('bdi', {}, run.next_step))],
       time(run.time_us, nowUs),
       toCount(run.last_success_us) > 0 ? time(run.last_success_us, nowUs) : 'never',
@@ -29,6 +35,27 @@ export function runsOf(model, nowUs) {
     table(`Last runs of the trainer for ${model.name}`, [{name: 'Run'}, {name: 'Outcome'}, {name: 'When'},
       {name: 'Last success', hint: 'A run that published something, or found nothing better'}],
     rows, {class: 'trainings'})];
+}
+
+// Returns the improvement with its interval, and a note if the estimate is
+// outside: the interval bounds the truth by other sums.
+function improvementOf({improvement}) {
+  const estimate = toEstimate(improvement);
+  const isOutside = estimate?.confidence > 0 && !(estimate.lower <= estimate.value && estimate.value <= estimate.upper);
+  return [withInterval(estimate), isOutside && el('p', {class: 'note'},
+      'The estimate is outside of its interval, because a few large weights decide it: rely on the interval.')];
+}
+
+// Returns options of `ope` by which it reads rewards as the training of the
+// version did. Rewards outside of that range would be an error: if the log has
+// some, they are clamped.
+function rewardOptions({reward_options: given = ''}, model, status) {
+  const boundOf = (name, unset) => toNumber(given.match(new RegExp(`--${name}=(\\S+)`))?.[1] ?? unset);
+  const worths = (status.sidecar?.worths ?? []).filter((worth) => worth.model === model);
+  const isOutside = worths.some(({smallest_reward: smallest = 0, largest_reward: largest = 0}) =>
+    toNumber(smallest) < boundOf('reward_min', 0) || toNumber(largest) > boundOf('reward_max', 1));
+  const all = isOutside && !given.includes('--clamp_rewards') ? `${given} --clamp_rewards` : given;
+  return all ? `${all.trim()} ` : '';
 }
 
 // Returns what the gate said of each version.
@@ -41,7 +68,7 @@ export function trainingsOf(model, status, nowUs) {
       el('bdi', {}, each.verdict),
       each.findings?.length > 0 && el('ul', {class: 'findings'}, each.findings.map((finding) =>
         el('li', {}, el('bdi', {}, finding))))],
-    withInterval(toEstimate(each.improvement)),
+    improvementOf(each),
     count(toNumber(each.effective_sample_size)), count(toCount(each.test_tuples)),
     toCount(each.look) > 0 ? count(toCount(each.look)) : '–', time(each.created_time_us, nowUs),
   ]}));
@@ -60,7 +87,7 @@ export function trainingsOf(model, status, nowUs) {
         el('code', {}, '--report=FILE'), `; this judges ${versionName(judged[0].version)} by the log, on a page:`,
         el('code', {class: 'command'}, `sortition-trainer ope --model_store=STORE --model=${model.name} ` +
             `--tuples=${status.sidecar?.tuple_dir || 'TUPLES'} ` +
-            `${judged[0].reward_options ? `${judged[0].reward_options} ` : ''}` +
+            `${rewardOptions(judged[0], model.name, status)}` +
             `--policies=version:${judged[0].version} --page=report.html`)),
   ];
 }

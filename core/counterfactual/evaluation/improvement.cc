@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -76,6 +77,27 @@ Interval EstimateImprovement(const UnitSample& sample, double confidence) {
   improvement.lower = lower_bound(gains);
   improvement.upper = -lower_bound(regrets);
   return improvement;
+}
+
+double ImprovementError(const UnitSample& sample) {
+  const Units units(sample);
+  if (units.size() < 2) return std::numeric_limits<double>::infinity();
+  std::vector<BettingRound> gains(units.size());
+  double sum = 0;
+  double count = 0;
+  for (size_t i = 0; i < sample.rewards.size(); ++i) {
+    const double share = units.ShareOf(sample.units[i]);
+    const double gain = std::expm1(sample.log_weights[i]) * sample.rewards[i];
+    Add(share, gain, &gains[units.RoundOf(sample.units[i])]);
+    sum += share * gain;
+    count += share;
+  }
+  double squares = 0;
+  for (const BettingRound& round : gains) {
+    const double residual = round.sum - sum / count * round.count;
+    squares += residual * residual;
+  }
+  return std::sqrt(squares) / count;
 }
 
 uint64_t LargestUnit(std::span<const uint64_t> units) {

@@ -42,6 +42,12 @@ struct UnitSample {
 // more than enough for bets to lose most of their power.
 Interval EstimateImprovement(const UnitSample& sample, double confidence);
 
+// Returns the standard error of that mean, by units: the square root of
+// Σ (s - m c)² over (Σ c)², where a unit's decisions sum up to s and count c,
+// and m is the mean. Ignores other_log_weights. Infinite with fewer than two
+// units.
+double ImprovementError(const UnitSample& sample);
+
 // Returns the number of decisions of the largest unit; 0 if there is none.
 uint64_t LargestUnit(std::span<const uint64_t> units);
 

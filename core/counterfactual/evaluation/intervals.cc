@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "core/counterfactual/confidence/bootstrap.h"
 #include "core/counterfactual/confidence/ratio_blocks.h"
 #include "core/counterfactual/evaluation/group_blocks.h"
@@ -198,7 +199,13 @@ std::optional<JudgedInterval> MakeBy(const IntervalTask& task,
   };
   judged.interval = {estimate.value, possible(bounds->lower),
                      possible(bounds->upper)};
-  if (!ratios.empty()) Contain(possible(estimate.value), &judged.interval);
+  if (!ratios.empty()) {
+    const Interval unmoved = judged.interval;
+    if (!(unmoved.lower <= unmoved.value && unmoved.value <= unmoved.upper)) {
+      judged.unmoved = unmoved;
+    }
+    Contain(possible(estimate.value), &judged.interval);
+  }
   judged.lower_error = LowerErrorOf(task, judged, sides);
   judged.missing_mass = ChargeOf(task, kind, sides);
   return judged;
@@ -225,6 +232,20 @@ bool HoldsForEverySize(IntervalKind kind) {
 
 std::string AssumptionOf(IntervalKind kind) {
   return TraitsOf(kind).assumption;
+}
+
+std::string OutsideText(const JudgedInterval& judged, absl::string_view name,
+                        double scale, double offset) {
+  if (!judged.unmoved.has_value()) return "";
+  return absl::StrFormat(
+      "The estimate of the %s, %.4g, is outside of the interval [%.4g, %.4g], "
+      "which goes by other sums than the estimate: a few large weights decide "
+      "the estimate. The interval that is shown was widened to contain it; "
+      "rely "
+      "on the narrower one.",
+      name, offset + scale * judged.unmoved->value,
+      offset + scale * judged.unmoved->lower,
+      offset + scale * judged.unmoved->upper);
 }
 
 std::vector<Ratio> RatiosOf(const IntervalTask& task) {

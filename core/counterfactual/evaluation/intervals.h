@@ -87,7 +87,16 @@ struct JudgedInterval {
   // chance smaller than 1 - confidence. The interval is then all that is
   // possible.
   bool contradicts_itself = false;
+  // Set if the estimate was outside of the bounds, or of what is possible: the
+  // estimate and the bounds before they were cut and moved to each other.
+  std::optional<Interval> unmoved = std::nullopt;
 };
+
+// Returns a sentence that says that the estimate was outside of its interval;
+// empty if it was not. Numbers are `scale` times those of the interval, plus
+// `offset`; `name` is what is estimated, such as "value".
+std::string OutsideText(const JudgedInterval& judged, absl::string_view name,
+                        double scale, double offset);
 
 // The task's estimate as ratios of sums.
 std::vector<Ratio> RatiosOf(const IntervalTask& task);

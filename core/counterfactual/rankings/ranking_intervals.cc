@@ -191,8 +191,13 @@ std::optional<JudgedInterval> MakeRankingInterval(
   };
   // An estimate outside of its own interval would say two things at once.
   const double value = possible(estimate.value);
-  judged.interval = {value, std::min(possible(bounds->lower), value),
-                     std::max(possible(bounds->upper), value)};
+  const Interval unmoved = {estimate.value, possible(bounds->lower),
+                            possible(bounds->upper)};
+  if (!(unmoved.lower <= unmoved.value && unmoved.value <= unmoved.upper)) {
+    judged.unmoved = unmoved;
+  }
+  judged.interval = {value, std::min(unmoved.lower, value),
+                     std::max(unmoved.upper, value)};
   return judged;
 }
 

@@ -231,6 +231,20 @@ TEST_F(NamedColumnsTest, WhatAFormatCannotSayIsCountedByReason) {
   }
 }
 
+// An empty file would look like a log without decisions.
+TEST_F(NamedColumnsTest, ALogOfColumnsAloneIsRefusedByFormatsWithoutThem) {
+  const auto named =
+      With("candidate { name: 'price' numbers { values: [1, 2] } }");
+  for (const char* format : {"svmlight", "npz"}) {
+    const std::string output = dir_.Sub("refused") + "/out";
+    EXPECT_THAT(Export({absl::StrCat("--format=", format), "--output=" + output,
+                        Write({named})}),
+                IsFailedPrecondition("must be csv, dsjson or jsonl: 1 tuples "
+                                     "have named columns"));
+    EXPECT_FALSE(std::filesystem::exists(output));
+  }
+}
+
 constexpr char kShopColumns[] =
     "schema { "
     "column { name: 'price' type: NUMBER missing: true } "

@@ -131,12 +131,19 @@ TEST(TopTextTest, SaysWhatCameOfTheLastTraining) {
                R"("runs": [{"kind": "train", "outcome": "FAILED",
                    "time_us": "1011160000000", "exit_status": 1,
                    "verdict": "the reward of a decision is outside of the range of rewards",
-                   "next_step": "Set reward_max."}], )" +
+                   "next_step": "Set reward_max.",
+                   "running_since_us": "1011160000000"},
+                   {"kind": "rollout", "outcome": "RUNNING",
+                    "time_us": "1011160000000",
+                    "running_since_us": "1011160000000"}], )" +
                    before);
   EXPECT_THAT(Text(ViewOf(json)),
               HasSubstr("  answers train, FAILED, 1m ago: the reward of a "
                         "decision is outside of the\n"
-                        "    range of rewards Set reward_max."));
+                        "    range of rewards Set reward_max. The next run "
+                        "has been under way for 1m."));
+  EXPECT_THAT(Text(ViewOf(json)),
+              HasSubstr("\n  answers rollout, running for 1m\n"));
   EXPECT_THAT(Text(ViewOf(kStatus)),
               HasSubstr("Training, the last run of each kind\n  none yet"));
 }

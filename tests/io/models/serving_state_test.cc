@@ -18,6 +18,7 @@
 #include "gtest/gtest.h"
 #include "io/files.h"
 #include "io/models/text_message.h"
+#include "sortition/model/v1/features.pb.h"
 #include "sortition/model/v1/serving.pb.h"
 #include "tests/testing/file_faults.h"
 #include "tests/testing/refusals.h"
@@ -442,6 +443,25 @@ TEST(TextMessageTest, SaysWhereTheFirstErrorIsAndPrintsNothing) {
                        AllOf(HasSubstr("a/b is not a state: line 2, column"),
                              HasSubstr("\"mod\""), Not(HasSubstr("rubbish")))));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), IsEmpty());
+}
+
+TEST(TextMessageTest, ErrorsOfUsersAreTheirsAndNameTheNearestName) {
+  model::v1::FeatureSpec spec;
+  EXPECT_THAT(
+      ParseUserMessage("f", "a FeatureSpec",
+                       "schema {\n  column { names: 'price' }\n}", &spec),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(HasSubstr("f is not a FeatureSpec: line 2, column"),
+                     HasSubstr("Did you mean \"name\"?"))));
+  EXPECT_THAT(ParseUserMessage("f", "a FeatureSpec",
+                               "schema { column { type: NUMBR } }", &spec),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("Did you mean \"NUMBER\"?")));
+  // Nothing is near.
+  EXPECT_THAT(
+      ParseUserMessage("f", "a FeatureSpec", "rubbish: 1", &spec),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(HasSubstr("rubbish"), Not(HasSubstr("Did you mean")))));
 }
 
 }  // namespace

@@ -67,6 +67,10 @@ TEST(TrainingMetricsTest, SayWhenARunSucceededAndHowTheLastOneEnded) {
   training.Set({{"m", figures}});
   EXPECT_THAT(metrics.Text(), HasSubstr(R"(model="m"} 4)"));
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("last_success_timestamp")));
+  // The first run of its kind has no result yet.
+  figures->runs = {MakeRun("train", TrainingRun::RUNNING, 0, 0)};
+  training.Set({{"m", figures}});
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("sortition_training")));
   // Models go.
   training.Set({});
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("sortition_training")));

@@ -11,6 +11,7 @@
 #include "io/models/look_ledger.h"
 #include "io/models/serving_state.h"
 #include "tests/trainer/offpolicy/train_fixture.h"
+#include "trainer/commands.h"
 #include "trainer/offpolicy/learnable.h"
 #include "trainer/offpolicy/look_schedule.h"
 #include "trainer/report.h"
@@ -174,44 +175,85 @@ TEST_F(GateTest, ALookThatCannotBeNotedIsNotTaken) {
               HasSubstr("this look could not be noted in the store"));
 }
 
-TEST_F(GateTest, WhatIsNeededIsUnitsWhereDecisionsHaveThem) {
+TEST_F(GateTest, WhatIsNeededIsSaidWithItsRangeAndTheRateOfNewUsers) {
   config::v1::TrainReport report;
   auto* evaluation = report.mutable_evaluation();
   evaluation->set_test_tuples(1600);
-  evaluation->set_test_units(16);
+  evaluation->set_test_units(160);
   evaluation->mutable_improvement()->set_value(0.1);
   evaluation->mutable_improvement()->set_lower(-0.1);
   evaluation->set_decisions_needed(6450);
-  const TupleCounts counts;
-  // 16 of 1600, as 64.5 of 6450.
+  auto* forecast = report.mutable_forecast();
+  forecast->set_by_units(true);
+  forecast->set_so_far(640);
+  forecast->set_improvement(0.1);
+  forecast->set_standard_error(0.05);
+  forecast->set_needed(2600);
+  forecast->set_needed_least(1200);
+  forecast->set_needed_most(11000);
+  TupleCounts counts;
+  counts.arrivals = {.decisions = 6400,
+                     .units = 640,
+                     .recent_decisions = 3000,
+                     .recent_units = 100,
+                     .recent_seconds = 86400,
+                     .newest_us = 1'000'000};
+  TupleGate gate{options_, 1, counts, report};
+  gate.now_us = 2'000'000;
+  EXPECT_TRUE(NeedsMoreData(gate));
+  // 1,960 more at 100 a day take 19.6 days.
   EXPECT_THAT(
-      Verdict({options_, 1, counts, report}),
-      HasSubstr("not enough data yet: if the estimate is right, about 65 "
-                "users are needed, and the log has about 16"));
+      Verdict(gate),
+      HasSubstr("not enough data yet: if the improvement is 0.1, as estimated "
+                "(standard error 0.05), about 2600 users are needed (1200 to "
+                "11000), and the log has 640, at the present rate of about 100 "
+                "new users a day in about 20 days."));
+  // The estimate may be luck.
+  forecast->clear_needed_most();
+  EXPECT_THAT(Verdict(gate), HasSubstr("(1200 or more: the estimate is within "
+                                       "one standard error of 0"));
+  // If the estimate is right, no data would prove it.
+  evaluation->set_decisions_needed(0);
+  report.clear_forecast();
+  EXPECT_FALSE(NeedsMoreData(gate));
+  EXPECT_THAT(Verdict(gate), HasSubstr("no number of decisions would prove"));
 }
 
-// 1,000 decisions came in 1,000 s; 4,000 are needed, so 3,000 more.
-TEST_F(GateTest, WhatIsMissingIsSaidInDecisionsAndHowLongTheyTake) {
+// Nothing that 40 decisions teach passes the gate: whether nothing better was
+// found, or something that looks better is not proved, the log is too small.
+TEST_F(GateTest, TooFewDecisionsAreNotEnoughDataYet) {
+  Prepare({}, 40);
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_FALSE(report.gate_passed());
+  EXPECT_TRUE(report.needs_more_data());
+  EXPECT_THAT(report.evaluation().verdict(),
+              HasSubstr("not enough data yet: "));
+  EXPECT_EQ(
+      RunTrainer({"train", "--tuples=" + options_.tuples(),
+                  "--model_store=" + options_.model_store(), "--look_now"}),
+      kExitNotYet);
+}
+
+// The text of a log in which nothing better was found and that is too small.
+TEST_F(GateTest, SaysHowManyDecisionsWouldShowALargeImprovement) {
   config::v1::TrainReport report;
+  report.set_test_looked_at(false);
+  report.set_needs_more_data(true);
+  report.set_units_to_double(1100);
+  report.set_improvement_to_show(0.2);
   auto* evaluation = report.mutable_evaluation();
-  evaluation->set_train_tuples(500);
-  evaluation->set_validation_tuples(250);
-  evaluation->set_test_tuples(250);
-  evaluation->set_test_units(250);
-  evaluation->mutable_improvement()->set_value(0.1);
-  evaluation->mutable_improvement()->set_lower(-0.1);
-  evaluation->set_decisions_needed(1000);
+  evaluation->set_train_tuples(3);
+  evaluation->set_validation_tuples(2);
+  evaluation->set_test_tuples(2);
   TupleCounts counts;
-  counts.oldest_us = 1'000'000;
-  counts.newest_us = 1'001'000'000;
+  counts.arrivals = {.decisions = 7, .units = 7};
+  const TupleGate gate{options_, 1, counts, report};
+  EXPECT_TRUE(NeedsMoreData(gate));
   EXPECT_THAT(
-      Verdict({options_, 1, counts, report}),
-      HasSubstr("about 4000 decisions are needed, and the log has about "
-                "1000, at the present rate in about 50 minutes"));
-  // Logs without times say nothing of it.
-  counts.oldest_us = counts.newest_us = 0;
-  EXPECT_THAT(Verdict({options_, 1, counts, report}),
-              Not(HasSubstr("at the present rate")));
+      Verdict(gate),
+      HasSubstr("Not published: not enough data yet: 7 decisions; about "
+                "1100 are needed to show an improvement of 0.2 per "
+                "decision"));
 }
 
 TEST(DurationTextTest, IsRoundedUpInAUnitThatPeopleUse) {

@@ -1,5 +1,6 @@
 #include "trainer/train.h"
 
+#include "core/base/hash.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
 #include "core/learners/counterfactual/linear_weights.h"
 #include "google/protobuf/util/json_util.h"
@@ -236,9 +237,15 @@ TEST_F(TrainTest, CommandLineExitsWithTheVerdict) {
   // The parent, and two starts with each optimiser.
   EXPECT_EQ(report.evaluation().grid_size(), 5);
 
-  SyntheticLog noise{.version = 2, .rewards_are_noise = true};
-  WriteSegment(dir_.Sub("noise"), 0, MakeTuples(noise, 500));
-  EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("noise"),
+  // What training takes for better is worse in the validation part.
+  std::vector<log::v1::BanditTuple> worse = MakeTuples({.version = 2}, 3000);
+  for (auto& tuple : worse) {
+    const double split = UnitInterval(
+        StableHash(HashDomain::kSplit, {tuple.decision().decision_id()}));
+    if (split >= 0.25 && split < 0.5) tuple.set_reward(1 - tuple.reward());
+  }
+  WriteSegment(dir_.Sub("worse"), 0, worse);
+  EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("worse"),
                         "--model_store=" + dir_.Sub("models")}),
             kExitGateSaysNo);
   // A timer may call before there are enough.
@@ -247,7 +254,7 @@ TEST_F(TrainTest, CommandLineExitsWithTheVerdict) {
   EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("few"),
                         "--model_store=" + dir_.Sub("models")}),
             kExitNotYet);
-  EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("noise")}), kExitUsage);
+  EXPECT_EQ(RunTrainer({"train", "--tuples=" + dir_.Sub("worse")}), kExitUsage);
   EXPECT_EQ(RunTrainer({"train", "--help"}), kExitOk);
   EXPECT_EQ(RunTrainer({"--help"}), kExitOk);
   EXPECT_EQ(RunTrainer({"retrain"}), kExitUsage);

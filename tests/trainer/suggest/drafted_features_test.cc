@@ -182,8 +182,27 @@ TEST_F(DraftedFeaturesTest, DescribesTheFirstDecisionsOfALongLog) {
   WriteSegment(dir_.Sub("plain"), 0, MakeTuples({}, 10));
   EXPECT_EQ(Run({"suggest-features", "--tuples=" + dir_.Sub("plain")}),
             kExitError);
-  EXPECT_THAT(error_, HasSubstr("no decision of model 'default' in"));
-  EXPECT_THAT(error_, HasSubstr("has columns"));
+  EXPECT_THAT(error_, HasSubstr("none of the 10 decisions of model 'default'"));
+  EXPECT_THAT(error_, HasSubstr("has named columns"));
+}
+
+TEST_F(DraftedFeaturesTest, WhatHasNoColumnsToDescribeIsNamed) {
+  options_.set_tuples(dir_.Sub("tuples"));
+  EXPECT_THAT(DescribeTuples(options_, 0).status(),
+              IsFailedPrecondition("no tuple in ", "yet: the sidecar writes"));
+  WriteSegment(dir_.Sub("tuples"), 0, ColumnTuples(20, "a"));
+  options_.set_model("another");
+  EXPECT_THAT(
+      DescribeTuples(options_, 0).status(),
+      IsFailedPrecondition("no tuple of model 'another' in ",
+                           "the log has tuples of model 'default' (20)"));
+  options_.set_model("default");
+  WriteSegment(dir_.Sub("matrix"), 0, MakeTuples({}, 20));
+  options_.set_tuples(dir_.Sub("matrix"));
+  EXPECT_THAT(
+      DescribeTuples(options_, 0).status(),
+      IsFailedPrecondition("none of the 20 decisions of model 'default'",
+                           "callers send features as numbers"));
 }
 
 // A version with numbered features is to be replaced.

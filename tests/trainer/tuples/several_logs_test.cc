@@ -62,6 +62,22 @@ class SeveralLogsTest : public testing::Test {
   const TempDir dir_;
 };
 
+TEST_F(SeveralLogsTest, ASpoolIsRecognised) {
+  SegmentWriter::Options options;
+  options.dir = dir_.Sub("spool");
+  options.name = SegmentName(1700000000000000, "server", 0);
+  options.preallocate_bytes = 1 << 20;
+  options.header.set_format_version(1);
+  options.header.set_kind(log::v1::SegmentHeader::SPOOL);
+  ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
+  ASSERT_OK(writer->Close());
+  EXPECT_THAT(
+      TupleLog::Open(dir_.Sub("spool"), {}).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               testing::HasSubstr("which is a spool of a server: decisions "
+                                  "that are not joined")));
+}
+
 TEST_F(SeveralLogsTest, DirectoriesGiveWhatOneDirectoryWithAllWouldGive) {
   Write("all", 1, 60, Joined("a", 30));
   Write("all", 2, 60, Joined("b", 20));

@@ -78,7 +78,14 @@ std::string AnswerTable(const OpeReport& report) {
                                Cell(answer, Quantity::kGain, gain_decimals),
                                EscapeXml(policy.verdict())});
   }
-  return Table(table);
+  std::string html = Table(table);
+  for (const OpePolicy& policy : report.policies()) {
+    if (!policy.answer().has_outside_interval()) continue;
+    absl::StrAppend(
+        &html, Paragraph(absl::StrCat(policy.name(), ": ",
+                                      policy.answer().outside_interval())));
+  }
+  return html;
 }
 
 }  // namespace

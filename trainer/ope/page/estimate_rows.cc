@@ -40,10 +40,16 @@ std::string EstimateText(const OpeEstimate& estimate, Quantity quantity,
   }
   const bool is_set =
       quantity == Quantity::kValue ? estimate.has_value() : estimate.has_gain();
-  return is_set ? FormatEstimate(NumberOf(estimate, quantity), decimals) : "";
+  if (!is_set) return "";
+  // The reason is in AssumptionsOf().
+  return absl::StrCat(FormatEstimate(NumberOf(estimate, quantity), decimals),
+                      estimate.has_outside_interval() ? " (!)" : "");
 }
 
 std::string AssumptionsOf(const OpeEstimate& estimate) {
+  if (estimate.has_outside_interval()) {
+    return absl::StrCat(estimate.outside_interval(), " ", estimate.assumes());
+  }
   if (!estimate.has_no_interval()) return estimate.assumes();
   return absl::StrCat(estimate.assumes(),
                       " No interval: ", estimate.no_interval());

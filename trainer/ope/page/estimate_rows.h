@@ -15,12 +15,13 @@ enum class Quantity { kValue, kGain };
 
 // Returns whether the report has the number and it is no NaN.
 bool Has(const config::v1::OpeEstimate& estimate, Quantity quantity);
-// Returns the number with its interval, such as "0.12, no interval"; an empty
-// text if the estimate has no such number.
+// Returns the number with its interval, such as "0.12, no interval", and with
+// "(!)" if an estimate was outside of its interval; an empty text if the
+// estimate has no such number.
 std::string EstimateText(const config::v1::OpeEstimate& estimate,
                          Quantity quantity, int decimals);
-// Returns the assumptions of the estimate, and the reason if it has no
-// interval.
+// Returns the assumptions of the estimate, and the reason if it has no interval
+// or was outside of it.
 std::string AssumptionsOf(const config::v1::OpeEstimate& estimate);
 const model::v1::Estimate& NumberOf(const config::v1::OpeEstimate& estimate,
                                     Quantity quantity);

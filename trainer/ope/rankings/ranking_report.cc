@@ -145,16 +145,24 @@ class Rows {
     row->set_gain_alone(scale * gain.value);
     row->set_gain_standard_error(scale * gain.standard_error);
   }
+  // Notes that an estimate was outside of its interval, if it was.
+  static void NoteOutside(const std::string& text, OpeEstimate* row) {
+    if (text.empty()) return;
+    absl::StrAppend(row->mutable_outside_interval(),
+                    row->outside_interval().empty() ? "" : " ", text);
+  }
   void SetValue(const JudgedInterval& judged, double scale,
                 OpeEstimate* row) const {
     Store(judged, scale, style_.confidence, row->mutable_value());
     row->set_value_interval(IntervalKey(judged.kind));
+    NoteOutside(OutsideText(judged, "value", scale, 0), row);
     row->set_standard_error(scale * judged.standard_error);
   }
   void SetGain(const JudgedInterval& judged, double scale,
                OpeEstimate* row) const {
     Store(judged, scale, style_.confidence, row->mutable_gain());
     row->set_gain_interval(IntervalKey(judged.kind));
+    NoteOutside(OutsideText(judged, "gain", scale, 0), row);
     row->set_gain_standard_error(scale * judged.standard_error);
   }
 

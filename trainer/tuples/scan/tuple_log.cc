@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/segments/log_paths.h"
 #include "io/segments/parse_message.h"
@@ -21,7 +22,9 @@ namespace {
 struct Beginning {
   std::string join;
   int64_t created_us = 0;
+  double reward_wait_seconds = 0;
   bool has_tuple = false;
+  bool is_spool = false;
 };
 
 absl::StatusOr<Beginning> ReadBeginning(const std::string& path) {
@@ -37,8 +40,11 @@ absl::StatusOr<Beginning> ReadBeginning(const std::string& path) {
     if (!ParseMessage(payload, &record)) continue;
     beginning.has_tuple = record.has_tuple();
     if (!record.has_header()) continue;
+    beginning.is_spool =
+        record.header().kind() == log::v1::SegmentHeader::SPOOL;
     beginning.join = RewardJoinText(record.header());
     beginning.created_us = record.header().created_time_us();
+    beginning.reward_wait_seconds = RewardWaitSeconds(record.header());
   }
   return beginning;
 }
@@ -102,6 +108,7 @@ absl::StatusOr<TupleLog> TupleLog::Open(const std::string& tuples,
   log.allows_incomplete_ = options.allow_incomplete;
   int64_t newest_us = 0;
   bool has_tuple = false;
+  size_t num_spool_segments = 0;
   std::string newest_join;
   for (const std::string& path : paths) {
     absl::StatusOr<Beginning> beginning = ReadBeginning(path);
@@ -111,13 +118,23 @@ absl::StatusOr<TupleLog> TupleLog::Open(const std::string& tuples,
       continue;
     }
     RETURN_IF_ERROR(beginning.status());
+    num_spool_segments += beginning->is_spool;
     if (beginning->has_tuple &&
         (!has_tuple || beginning->created_us >= newest_us)) {
       has_tuple = true;
       newest_us = beginning->created_us;
       newest_join = beginning->join;
     }
+    log.reward_wait_seconds_ =
+        std::max(log.reward_wait_seconds_, beginning->reward_wait_seconds);
     log.segments_.push_back({path, std::move(beginning->join)});
+  }
+  if (num_spool_segments > 0 && num_spool_segments == log.segments_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tuples is '", tuples,
+        "', which is a spool of a server: decisions "
+        "that are not joined with their rewards yet. Give the directory in "
+        "which the sidecar writes tuples (its option `tuples`)"));
   }
   for (Segment& segment : log.segments_) {
     segment.is_read =

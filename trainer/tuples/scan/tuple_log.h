@@ -50,6 +50,8 @@ class TupleLog {
   const std::vector<Segment>& segments() const { return segments_; }
   // By index in segments(). Of copies all but the first are among them.
   const TupleCopies& copies() const { return copies_; }
+  // Longest time that a segment's decisions waited for rewards; 0: unknown.
+  double reward_wait_seconds() const { return reward_wait_seconds_; }
 
  private:
   absl::Status FindCopies(const std::string& scratch);
@@ -58,6 +60,7 @@ class TupleLog {
   bool allows_incomplete_ = false;
   std::vector<Segment> segments_;
   TupleCopies copies_;
+  double reward_wait_seconds_ = 0;
 };
 
 }  // namespace sortition

@@ -11,9 +11,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "io/segments/parse_message.h"
+#include "process/command.h"
 #include "process/log.h"
 #include "process/progress.h"
 
@@ -152,6 +154,11 @@ void TupleCounts::LeaveOut(LeftOutReason reason,
     return;
   }
   LeaveOut(reason);
+  const std::string& model = tuple.decision().model();
+  if (reason == LeftOutReason::kOtherModel &&
+      (other_models.size() < kMostReasons || other_models.contains(model))) {
+    ++other_models[model];
+  }
   if (reason != LeftOutReason::kRewardOutside) return;
   RewardCounts& rewards = CountsOf(tuple);
   ++rewards.all;
@@ -161,6 +168,24 @@ void TupleCounts::LeaveOut(LeftOutReason reason,
                               ? absl::StrCat("'", id, "' is ", tuple.reward())
                               : absl::StrCat("'", id, "' is ", rank->reward(),
                                              " at rank ", rank->rank());
+}
+
+std::string OtherModelsText(const TupleCounts& counts) {
+  if (counts.other_models.empty()) return "";
+  return absl::StrCat(
+      "the log has tuples of ",
+      counts.other_models.size() == 1 ? "model " : "the models ",
+      absl::StrJoin(
+          counts.other_models, ", ", [](std::string* out, const auto& model) {
+            absl::StrAppend(out, "'", model.first, "' (", model.second, ")");
+          }));
+}
+
+absl::Status NoTuplesYet(const std::string& tuples) {
+  return NotYetError(absl::StrCat(
+      "no tuple in ", tuples,
+      " yet: the sidecar writes the tuple of a decision once the time in which "
+      "its feedback counts is over (join.reward_wait_time_seconds)"));
 }
 
 void TupleCounts::LeaveOutUnread(LeftOutReason reason,

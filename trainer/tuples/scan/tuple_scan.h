@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "io/segments/segment.h"
 #include "sortition/log/v1/log.pb.h"
+#include "trainer/tuples/scan/arrivals.h"
 #include "trainer/tuples/scan/censored_share.h"
 #include "trainer/tuples/scan/left_out.h"
 #include "trainer/tuples/scan/overrides.h"
@@ -35,6 +36,9 @@ struct TupleCounts {
   uint64_t spilled_bytes = 0;  // Features in a scratch file …
   std::string scratch;         // … in this directory.
   std::map<std::string, uint64_t> excluded;  // From ReasonText() to count.
+  // Tuples left out because they are of another model, by model; some of them
+  // if there are many.
+  std::map<std::string, uint64_t> other_models;
   // From a policy, such as "version 3, game_subset", to count: tuples that are
   // used although their policy gave some actions probability 0.
   std::map<std::string, uint64_t> without_full_support;
@@ -52,10 +56,8 @@ struct TupleCounts {
   uint64_t baseline_version = 0;
   bool evaluates_baseline = true;
 
-  // Times of the tuples that are used, microseconds since the epoch; 0 where a
-  // tuple has none.
-  int64_t oldest_us = 0;
-  int64_t newest_us = 0;
+  // Times are microseconds since the epoch, 0 where a tuple has none.
+  Arrivals arrivals;  // Of the tuples that are used; without labels.
   std::vector<int64_t> test_times_us;  // Of the test part, in no order.
 
   // Tuples that validate or test and that the caller's baseline had a part in:
@@ -113,6 +115,13 @@ inline constexpr size_t kFewestTuples = 2;
 
 // Returns kCensored for a tuple whose feedback may be missing.
 std::optional<LeftOutReason> CensoredReason(const log::v1::BanditTuple& tuple);
+
+// Returns "the log has tuples of the models 'a' (12) and 'b' (3)"; empty if
+// `counts` has no other models.
+std::string OtherModelsText(const TupleCounts& counts);
+
+// NotYet: the log has no tuple at all, and will have some.
+absl::Status NoTuplesYet(const std::string& tuples);
 
 // Logs what CensoredShare warns of.
 void WarnOfCensoring(const TupleCounts& counts);
