@@ -106,7 +106,8 @@ absl::Status CheckReward(const v1::Feedback& feedback,
                          const config::v1::FeedbackLimits& rewards) {
   if (feedback.value_case() == v1::Feedback::VALUE_NOT_SET) {
     return absl::InvalidArgumentError(
-        "reward and loss are unset: one of them must be a finite number");
+        "reward and loss are unset: one of them must be a finite number, as in "
+        "{\"decision_id\": \"…\", \"reward\": 1}");
   }
   const bool is_reward = feedback.value_case() == v1::Feedback::kReward;
   const absl::string_view field = is_reward ? "reward" : "loss";

@@ -109,22 +109,27 @@ class JsonCaller {
   HttpAnswer operator()(const HttpRequest& http) const {
     const std::unique_ptr<google::protobuf::Message> request =
         NewRequest(call_);
-    if (const absl::Status status = ParseBody(http.body, request.get());
+    BodyNames names;
+    if (const absl::Status status = ParseBody(http.body, request.get(), &names);
         !status.ok()) {
       return ErrorAnswer(status);
     }
     const auto begun = StartJsonCall(call_, http, *request, stub_.get());
     if (!begun.ok()) return ErrorAnswer(begun.status());
-    return FinishJsonCall(call_, begun->get());
+    return FinishJsonCall(call_, names, begun->get());
   }
 
  private:
   absl::Status ParseBody(const std::string& body,
-                         google::protobuf::Message* request) const {
+                         google::protobuf::Message* request,
+                         BodyNames* names) const {
     if (absl::StripAsciiWhitespace(body).empty()) return absl::OkStatus();
     rapidjson::Document json;
     RETURN_IF_ERROR(ParseJsonTree(body, &json));
-    return JsonMessageParser(&find_types_).Parse(json, request);
+    JsonMessageParser parser(&find_types_);
+    RETURN_IF_ERROR(parser.Parse(json, request));
+    *names = parser.names();
+    return absl::OkStatus();
   }
 
   const JsonCall call_;
@@ -183,9 +188,13 @@ absl::StatusOr<std::unique_ptr<LocalCall>> StartJsonCall(
       call.default_seconds, request.SerializeAsString(), stub);
 }
 
-HttpAnswer FinishJsonCall(const JsonCall& call, LocalCall* begun) {
+HttpAnswer FinishJsonCall(const JsonCall& call, const BodyNames& names,
+                          LocalCall* begun) {
   const grpc::Status status = begun->Finish();
-  if (!status.ok()) return begun->Failure(status);
+  if (!status.ok()) {
+    return begun->Failure(grpc::Status(
+        status.error_code(), InWordsOfBody(names, status.error_message())));
+  }
   absl::StatusOr<std::string> json =
       PrintJson(MethodOf(call)->output_type(), begun->Response());
   if (!json.ok()) return ErrorAnswer(json.status());
