@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "rapidjson/error/en.h"
 #include "rapidjson/memorystream.h"
 #include "rapidjson/reader.h"
@@ -90,19 +91,15 @@ std::string EscapeHint(char c) {
 // Returns what is wrong inside a text of which `rest` is the part that was not
 // read; empty: the error is another one.
 std::string TextHint(rapidjson::ParseErrorCode code, absl::string_view rest) {
-  switch (code) {
-    case rapidjson::kParseErrorStringInvalidEncoding:
-      if (rest.empty()) return "";
-      return (rest[0] & 0x80) == 0 && absl::ascii_iscntrl(rest[0])
-                 ? EscapeHint(rest[0])
-                 : "; the JSON must be in UTF-8";
-    case rapidjson::kParseErrorStringEscapeInvalid:
-      return "; a backslash inside a text must be written \\\\";
-    case rapidjson::kParseErrorStringMissQuotationMark:
-      return "; the text has no closing double quote";
-    default:
-      return "";
+  const bool is_escape = code == rapidjson::kParseErrorStringEscapeInvalid;
+  const bool is_encoding = code == rapidjson::kParseErrorStringInvalidEncoding;
+  if (rest.empty() || !(is_escape || is_encoding)) return "";
+  // The parser reports control characters as either of the two.
+  if (absl::ascii_iscntrl(static_cast<unsigned char>(rest[0]))) {
+    return EscapeHint(rest[0]);
   }
+  return is_escape ? "; a backslash inside a text must be written \\\\"
+                   : "; the JSON must be in UTF-8";
 }
 
 // Returns what JSON has in place of what `rest` begins with, which other
@@ -168,9 +165,10 @@ absl::Status CheckJson(absl::string_view json) {
   if (hint.empty()) {
     hint = SyntaxHint(json.substr(0, offset), json.substr(offset));
   }
+  absl::string_view what = rapidjson::GetParseError_En(result.Code());
+  if (!hint.empty()) absl::ConsumeSuffix(&what, ".");
   return absl::InvalidArgumentError(
-      absl::StrCat("not JSON: at ", place, ": ",
-                   rapidjson::GetParseError_En(result.Code()), hint));
+      absl::StrCat("not JSON: at ", place, ": ", what, hint));
 }
 
 }  // namespace sortition

@@ -19,6 +19,7 @@
 #include "google/protobuf/util/type_resolver_util.h"
 #include "process/http/http_errors.h"
 #include "server/http/batch.h"
+#include "server/http/json/json_names.h"
 #include "server/http/rerank.h"
 #include "sortition/v1/models.pb.h"
 #include "sortition/v1/ranking.pb.h"
@@ -109,6 +110,12 @@ class JsonCaller {
   HttpAnswer operator()(const HttpRequest& http) const {
     const std::unique_ptr<google::protobuf::Message> request =
         NewRequest(call_);
+    if (call_.role != Role::kAdmin &&
+        absl::StripAsciiWhitespace(http.body).empty()) {
+      return AnswerWithoutBody(
+          http, absl::StrCat("/", call_.service, "/", call_.method),
+          SuchAs(*request->GetDescriptor()), stub_.get());
+    }
     BodyNames names;
     if (const absl::Status status = ParseBody(http.body, request.get(), &names);
         !status.ok()) {

@@ -366,6 +366,12 @@ absl::Status AddRows(const JsonValue& rows, const ColumnTypes& types,
     RETURN_IF_ERROR(
         ColumnFiller(cells, types, place).AddTo(columns->mutable_candidate()));
   }
+  if (columns->candidate().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path->Text(),
+        " has no value: at least one entry must be a text, or an object with a "
+        "value that is not null"));
+  }
   return absl::OkStatus();
 }
 

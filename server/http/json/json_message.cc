@@ -199,7 +199,8 @@ absl::Status JsonMessageParser::ParseList(const JsonValue& json,
     return ParseRows(json, field, message);
   }
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_FLOAT) {
-    return ParseFloats(json, field, message);
+    // The call itself refuses what is not finite here.
+    return ParseFloats(json, field, /*are_finite=*/false, message);
   }
   for (rapidjson::SizeType i = 0; i < json.Size(); ++i) {
     const JsonPath::Scope scope(&path_, i);
@@ -210,12 +211,12 @@ absl::Status JsonMessageParser::ParseList(const JsonValue& json,
 
 absl::Status JsonMessageParser::ParseFloats(const JsonValue& json,
                                             const FieldDescriptor* field,
-                                            Message* message) {
+                                            bool are_finite, Message* message) {
   auto values = message->GetReflection()->GetMutableRepeatedFieldRef<float>(
       message, field);
   for (rapidjson::SizeType i = 0; i < json.Size(); ++i) {
     const std::optional<float> value = ToFloat(json[i]);
-    if (!value.has_value()) {
+    if (!value.has_value() || (are_finite && !std::isfinite(*value))) {
       const JsonPath::Scope scope(&path_, i);
       return path_.Refuse(json[i], ExpectedEntry(field));
     }
@@ -418,7 +419,7 @@ absl::Status JsonMessageParser::ParseRows(const JsonValue& rows,
           path_.Text(), " has ", rows[i].Size(), " numbers: must have ",
           size == 0 ? "at least 1" : absl::StrCat(size, ", as the first row")));
     }
-    RETURN_IF_ERROR(ParseFloats(rows[i], field, message));
+    RETURN_IF_ERROR(ParseFloats(rows[i], field, /*are_finite=*/true, message));
   }
   if (message->GetDescriptor() == v1::Vectors::descriptor()) {
     DynamicCastToGenerated<v1::Vectors>(message)->set_size(size);

@@ -70,7 +70,7 @@ class JsonMessageParser {
   absl::Status ParseList(const JsonValue& json, const FieldDescriptor* field,
                          Message* message);
   absl::Status ParseFloats(const JsonValue& json, const FieldDescriptor* field,
-                           Message* message);
+                           bool are_finite, Message* message);
   absl::Status ParseMap(const JsonValue& json, const FieldDescriptor* field,
                         Message* message);
   // Parses one value, or one entry of a list.

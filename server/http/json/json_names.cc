@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -189,6 +190,14 @@ absl::string_view ChosenKey(
 
 std::string NameHint(const Descriptor& root, const Descriptor& type,
                      const JsonPath& path, absl::string_view key) {
+  // Other rerankers, and this server's own calls, have other names.
+  constexpr absl::string_view kDocuments[] = {"candidates", "docs", "items",
+                                              "passages"};
+  if (&type == v1::RerankRequest::descriptor() &&
+      std::find(std::begin(kDocuments), std::end(kDocuments), key) !=
+          std::end(kDocuments)) {
+    return "did you mean \"documents\"?";
+  }
   if (const std::string near = NearestField(type, key); !near.empty()) {
     return absl::StrCat("did you mean \"", path.TextOfField(near), "\"?");
   }
@@ -223,7 +232,11 @@ std::string SuchAs(const Descriptor& type) {
       {v1::BatchRequest::descriptor(),
        R"({"calls": [{"method": "rank", "request": {}}]})"},
       {v1::BatchRequest::Call::descriptor(),
-       R"({"method": "rank", "request": {}})"}};
+       R"({"method": "rank", "request": {}})"},
+      {v1::DecisionContext::descriptor(),
+       R"({"candidates": [{"title": "a"}, {"title": "b"}]})"},
+      {v1::Candidates::descriptor(), R"([{"title": "a"}, {"title": "b"}])"},
+      {v1::Baseline::descriptor(), R"({"action": [1, 0]})"}};
   for (const auto& [known, example] : examples) {
     if (known == &type) return absl::StrCat(", such as ", example);
   }
