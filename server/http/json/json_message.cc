@@ -360,7 +360,11 @@ absl::Status JsonMessageParser::ParseListForm(const JsonValue& json,
         DynamicCastToGenerated<v1::ReportFeedbackRequest>(message);
     for (rapidjson::SizeType i = 0; i < json.Size(); ++i) {
       const JsonPath::Scope scope(&path_, i);
-      NoteName(absl::StrCat("feedback[", i, "]"), path_.Text());
+      if (i == 0) {
+        // "[0]" or "calls[2].request[0]": what is before the number.
+        const std::string first = path_.Text();
+        NoteName("feedback[", first.substr(0, first.size() - 2));
+      }
       RETURN_IF_ERROR(ParseShortFeedback(json[i], request->add_feedback()));
     }
     return absl::OkStatus();
@@ -383,7 +387,8 @@ absl::Status JsonMessageParser::ParseCandidateList(const JsonValue& json,
     NoteName("context.candidates.columns", path_.Text());
     return AddRows(json, types(), &path_, candidates->mutable_columns());
   }
-  NoteName("context.candidates.num_features", "the length of its rows");
+  NoteName("context.candidates.num_features",
+           absl::StrCat("the length of the rows of ", path_.Text()));
   NoteName("context.candidates.dense", path_.Text());
   v1::DenseFeatures* const dense = candidates->mutable_dense();
   RETURN_IF_ERROR(ParseRows(
