@@ -124,8 +124,6 @@ class AnswersTest(ProcessTest):
             self.ranker.rerank("who?", ["a", {"query": "b"}])
         with self.assertRaisesRegex(TypeError, "eligible is 1 .*list of True and False"):
             self.ranker.rerank("who?", ["a"], eligible=1)
-        with self.assertRaisesRegex(TypeError, "query of the options is 'x' .*a dictionary"):
-            self.ranker.rerank("who?", ["a"], query="x")
 
     def test_ids_come_in_the_order_of_the_ranking(self) -> None:
         names = list("abcdef")

@@ -163,8 +163,7 @@ def rerank_arguments(
                 "absent: the query is the column of this name",
             )
     given = dict(options)
-    columns = {} if given.get("query") is None else mapping("query of the options", given["query"])
-    given["query"] = {"query": text("query", query), **columns}
+    given["query"] = {"query": text("query", query)}
     if given.get("baseline") is None:
         given["baseline"] = _eligible_places(len(rows), given)
     if isinstance(given.get("top_k"), int):
