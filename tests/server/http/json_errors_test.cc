@@ -41,7 +41,7 @@ std::vector<WrongBody> WrongSyntax() {
       {p, "top_k=1", "not JSON: at line 1, column 2"},
       {p, R"({"top_k": 1}{"top_k": 2})", "line 1, column 13"},
       {p, With("[\"a\nb\"]"),
-       "line 1, column 30: Invalid escape character in string; a line break "
+       "line 1, column 29: Invalid escape character in string; a line break "
        "inside a text must be written \\n"},
       {p, With("[\"C:\\dir\"]"),
        "a backslash inside a text must be written \\\\"},
