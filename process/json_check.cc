@@ -9,6 +9,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "rapidjson/error/en.h"
 #include "rapidjson/memorystream.h"
 #include "rapidjson/reader.h"
@@ -66,6 +68,38 @@ std::string PlaceOf(absl::string_view json, size_t offset) {
                             ? before.size()
                             : before.size() - line_start - 1;
   return absl::StrCat("line ", lines + 1, ", column ", column + 1);
+}
+
+// Returns how JSON writes the byte `c` inside a text, where it must not stand
+// as it is.
+std::string EscapeHint(char c) {
+  switch (c) {
+    case '\n':
+    case '\r':
+      return "; a line break inside a text must be written \\n, or the closing "
+             "double quote is missing";
+    case '\t':
+      return "; a tab inside a text must be written \\t";
+    default:
+      return absl::StrFormat(
+          "; the control character 0x%02x inside a text must be written "
+          "\\u%04x",
+          static_cast<unsigned char>(c), static_cast<unsigned char>(c));
+  }
+}
+
+// Returns what is wrong inside a text of which `rest` is the part that was not
+// read; empty: the error is another one.
+std::string TextHint(rapidjson::ParseErrorCode code, absl::string_view rest) {
+  const bool is_escape = code == rapidjson::kParseErrorStringEscapeInvalid;
+  const bool is_encoding = code == rapidjson::kParseErrorStringInvalidEncoding;
+  if (rest.empty() || !(is_escape || is_encoding)) return "";
+  // The parser reports control characters as either of the two.
+  if (absl::ascii_iscntrl(static_cast<unsigned char>(rest[0]))) {
+    return EscapeHint(rest[0]);
+  }
+  return is_escape ? "; a backslash inside a text must be written \\\\"
+                   : "; the JSON must be in UTF-8";
 }
 
 // Returns what JSON has in place of what `rest` begins with, which other
@@ -127,9 +161,14 @@ absl::Status CheckJson(absl::string_view json) {
     return absl::InvalidArgumentError(
         absl::StrCat("JSON: ", checker.problem(), ", at ", place));
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "not JSON: at ", place, ": ", rapidjson::GetParseError_En(result.Code()),
-      SyntaxHint(json.substr(0, offset), json.substr(offset))));
+  std::string hint = TextHint(result.Code(), json.substr(offset));
+  if (hint.empty()) {
+    hint = SyntaxHint(json.substr(0, offset), json.substr(offset));
+  }
+  absl::string_view what = rapidjson::GetParseError_En(result.Code());
+  if (!hint.empty()) absl::ConsumeSuffix(&what, ".");
+  return absl::InvalidArgumentError(
+      absl::StrCat("not JSON: at ", place, ": ", what, hint));
 }
 
 }  // namespace sortition

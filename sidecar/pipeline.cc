@@ -221,6 +221,7 @@ absl::Status Pipeline::Write(ClosedDecision* closed) {
   }
   if (!closed->is_wanted) {
     ++counts_.not_shown;
+    if (closed->is_empty) ++counts_.unreported_abstentions;
     if (HasEarlierSegment(*closed)) source.writer()->Skip(position);
     return absl::OkStatus();
   }
@@ -315,7 +316,9 @@ absl::Status Pipeline::Write(const LateRecord& late) {
     ++(late.reason == log::v1::LateFeedback::AFTER_WINDOW
            ? counts_.late_after_window
        : is_unknown ? counts_.late_unknown_decision
-                    : counts_.late_out_of_range);
+       : late.reason == log::v1::LateFeedback::NO_SUCH_CANDIDATE
+           ? counts_.late_no_such_candidate
+           : counts_.late_out_of_range);
   }
   if (!is_unknown) return absl::OkStatus();
   const int64_t time_us = std::min(message.feedback().time_us(), latest_us_);

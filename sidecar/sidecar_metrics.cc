@@ -70,6 +70,9 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
       {{"reason", "unknown_decision"}});
   Add(metrics, "join_late_total", late_help,
       Count(&SidecarCounts::late_out_of_range), {{"reason", "out_of_range"}});
+  Add(metrics, "join_late_total", late_help,
+      Count(&SidecarCounts::late_no_such_candidate),
+      {{"reason", "no_such_candidate"}});
   Add(metrics, "join_held_overflow_total",
       "Records late because too many wait for an unknown decision",
       Join(&JoinCounts::held_overflow));
@@ -105,6 +108,10 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
       Count(&SidecarCounts::ambiguous_decisions));
   Add(metrics, "join_not_shown_total", "Decisions left out by only_if_shown",
       Count(&SidecarCounts::not_shown));
+  Add(metrics, "join_unreported_abstentions_total",
+      "Abstentions and empty subsets left out by only_if_shown because no "
+      "report said what was shown",
+      Count(&SidecarCounts::unreported_abstentions));
   Add(metrics, "join_sampled_out_total",
       "Decisions left out by keep_probability",
       Count(&SidecarCounts::sampled_out));

@@ -33,11 +33,14 @@ struct SidecarCounts {
   double reward_wait_seconds = 0;
   uint64_t ambiguous_decisions = 0;  // One id, two answers: no tuple.
   uint64_t not_shown = 0;            // Left out by only_if_shown.
-  uint64_t sampled_out = 0;          // Left out by keep_probability.
-  uint64_t written_before = 0;       // Decisions that an earlier process wrote.
+  // Of these, abstentions and empty subsets that no report came for.
+  uint64_t unreported_abstentions = 0;
+  uint64_t sampled_out = 0;     // Left out by keep_probability.
+  uint64_t written_before = 0;  // Decisions that an earlier process wrote.
   uint64_t late_after_window = 0;
   uint64_t late_unknown_decision = 0;
   uint64_t late_out_of_range = 0;
+  uint64_t late_no_such_candidate = 0;
   uint64_t malformed_records = 0;     // Intact frames with malformed content.
   uint64_t unreadable_decisions = 0;  // When their tuple was to be written.
   uint64_t unreadable_views = 0;      // Of shadows; left out of the tuple.

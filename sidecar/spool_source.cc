@@ -214,16 +214,19 @@ bool SpoolSource::ParseRecord(const SpoolTail::Record& record,
 bool SpoolSource::ParseDecision(absl::string_view bytes) {
   const absl::StatusOr<DecisionWire> decision = ViewDecision(bytes);
   if (!decision.ok()) return false;
-  bool is_kept = true;
+  const absl::StatusOr<DecidedAction> action = ViewAction(bytes);
+  if (!action.ok()) return false;
+  DecisionFacts facts = {.answer = HashBytes(decision->rest).low,
+                         .num_candidates = action->num_candidates,
+                         .is_empty = action->is_empty};
   const double probability = options_.join().keep_probability();
   if (probability < 1) {
     const absl::StatusOr<absl::string_view> unit = ViewUnit(bytes);
     if (!unit.ok()) return false;
-    is_kept = KeepNumber(*unit, decision->id) < probability;
+    facts.is_kept = KeepNumber(*unit, decision->id) < probability;
   }
   record_->time_us = decision->time_us;
-  record_->content = SmallDecision{decision->id, decision->time_us,
-                                   HashBytes(decision->rest).low, is_kept};
+  record_->content = SmallDecision{decision->id, decision->time_us, facts};
   return true;
 }
 
@@ -262,7 +265,7 @@ std::optional<RepeatedDecision> SpoolSource::TakeRecord() {
   }
   const auto& decision = std::get<SmallDecision>(record.content);
   return joiner_->AddDecision(record.place, decision.id, decision.time_us,
-                              decision.answer, decision.is_kept);
+                              decision.facts);
 }
 
 log::v1::SpoolPosition SpoolSource::PositionOf(SpoolPlace place) const {

@@ -26,8 +26,7 @@ namespace sortition {
 struct SmallDecision {
   absl::string_view id;  // Valid until SpoolSource::Read() is called.
   int64_t time_us = 0;   // As stamped.
-  uint64_t answer = 0;
-  bool is_kept = true;  // False: left out by keep_probability.
+  DecisionFacts facts;
 };
 
 // A view of a shadow as the joiner gets it.

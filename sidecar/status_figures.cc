@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "process/status/status_text.h"
 
@@ -19,6 +20,13 @@ status::v1::Sidecar StatusFigures(const SidecarCounts& counts,
   figures.set_feedback(counts.join.feedback);
   figures.set_late(counts.late_after_window);
   figures.set_unmatched(counts.late_unknown_decision);
+  for (const auto& [reason, count] :
+       {std::pair("out_of_range", counts.late_out_of_range),
+        std::pair("no_such_candidate", counts.late_no_such_candidate)}) {
+    status::v1::Count& invalid = *figures.add_invalid_feedback();
+    invalid.set_name(reason);
+    invalid.set_count(count);
+  }
   if (counts.reward_waits > 0) {
     figures.set_mean_reward_wait_seconds(
         counts.reward_wait_seconds / static_cast<double>(counts.reward_waits));

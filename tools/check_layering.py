@@ -97,7 +97,7 @@ MAY_INCLUDE = {
     "server/rpc/connections": ["core/base", "process", "server/admission"],
     "server/http": ["core/base", "process", "process/http", "server/decisions",
                     "server/http/json", "server/identity", "web"],
-    "server/http/json": ["core/base", "process"],
+    "server/http/json": ["core/base", "core/features/schema", "process"],
     "server/status": ["core/base", "io", "io/models", "io/spool", "process",
                       "process/http", "process/status", "server/models", "server/shadows"],
     "server": ["core/base", "io/*", "process", "process/service", "server/*"],

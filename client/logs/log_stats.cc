@@ -131,7 +131,9 @@ class Counter : public LogVisitor {
     ++stats_.late;
     ++(reason == LateFeedback::AFTER_WINDOW   ? stats_.late_after_window
        : reason == LateFeedback::OUT_OF_RANGE ? stats_.late_out_of_range
-                                              : stats_.late_unknown_decision);
+       : reason == LateFeedback::NO_SUCH_CANDIDATE
+           ? stats_.late_no_such_candidate
+           : stats_.late_unknown_decision);
   }
 
   VersionStats* CountDecision(const log::v1::Decision& decision,

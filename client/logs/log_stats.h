@@ -63,10 +63,11 @@ struct LogStats {
   uint64_t tuples_with_rank_rewards = 0;
   uint64_t tuples_with_seen_ranks = 0;
   uint64_t shadow_views = 0;  // In the spool or in tuples.
-  uint64_t late = 0;          // The sum of the next three.
+  uint64_t late = 0;          // The sum of the next four.
   uint64_t late_after_window = 0;
   uint64_t late_unknown_decision = 0;
   uint64_t late_out_of_range = 0;
+  uint64_t late_no_such_candidate = 0;
   uint64_t incomplete_marks = 0;  // Of windows whose feedback went elsewhere.
   uint64_t foreign_feedback = 0;  // In those, for decisions of other servers.
   uint64_t unknown_feedback = 0;  // In those, for other unknown decisions.

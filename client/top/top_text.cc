@@ -28,6 +28,7 @@ constexpr size_t kMostWarnings = 5;
 constexpr size_t kIndent = 4;
 // Lines of the verdict of one run: enough for the longest sentence.
 constexpr size_t kMaxRunLines = 12;
+constexpr int kMaxEarlierLines = 5;  // Of one model.
 
 enum class Style { kPlain, kHeading, kBad, kWarn };
 
@@ -237,11 +238,15 @@ void AddJoin(const Sidecar& sidecar, Lines* lines) {
                              "%d spools",
                              sidecar.tuples(), sidecar.pending(),
                              SizeText(sidecar.lag_bytes()), sidecar.spools()));
-  lines->Add(
-      Style::kPlain,
-      absl::StrFormat("  feedback %d late, %d unmatched, %d tuples "
-                      "censored",
-                      sidecar.late(), sidecar.unmatched(), sidecar.censored()));
+  uint64_t invalid = 0;
+  for (const auto& reason : sidecar.invalid_feedback()) {
+    invalid += reason.count();
+  }
+  lines->Add(invalid == 0 ? Style::kPlain : Style::kWarn,
+             absl::StrFormat("  feedback %d late, %d unmatched, %d invalid, %d "
+                             "tuples censored",
+                             sidecar.late(), sidecar.unmatched(), invalid,
+                             sidecar.censored()));
   if (!sidecar.problem().empty()) {
     lines->Add(Style::kBad, absl::StrCat("  join     ", sidecar.problem()));
   }
@@ -310,21 +315,50 @@ std::string RunText(const status::v1::Model& model, const TrainingRun& run,
   return text;
 }
 
+// Returns how much of the gate's error budget the looks have spent.
+std::string LooksText(const status::v1::Model& model) {
+  return absl::StrFormat(
+      "%s: %d %s at the test part of version %d; %.0f %% of the gate's error "
+      "budget is left for later looks",
+      model.name(), model.looks(), model.looks() == 1 ? "look" : "looks",
+      model.version(), 100 * model.error_budget_left());
+}
+
+// Adds the whole verdict of the last run of each kind, and a line for each of
+// the runs before them.
+void AddTrainingOf(const status::v1::Model& model, int64_t now_us,
+                   Lines* lines) {
+  for (const TrainingRun& run : model.runs()) {
+    const std::vector<std::string> wrapped =
+        Wrapped(RunText(model, run, now_us), lines->columns() - kIndent);
+    for (size_t i = 0; i < std::min(wrapped.size(), kMaxRunLines); ++i) {
+      lines->Add(
+          run.outcome() == TrainingRun::FAILED ? Style::kBad : Style::kPlain,
+          absl::StrCat(i == 0 ? "  " : "    ", wrapped[i]));
+    }
+  }
+  const int earlier = std::min(model.earlier_runs_size(), kMaxEarlierLines);
+  for (int i = 0; i < earlier; ++i) {
+    lines->Add(Style::kPlain,
+               absl::StrCat("  before: ",
+                            RunText(model, model.earlier_runs(i), now_us)));
+  }
+  // An older server does not report the budget.
+  if (model.looks() > 0 && model.error_budget_left() > 0) {
+    for (const std::string& line :
+         Wrapped(LooksText(model), lines->columns() - kIndent)) {
+      lines->Add(Style::kPlain, absl::StrCat("  ", line));
+    }
+  }
+}
+
 void AddTraining(const Server& server, int64_t now_us, Lines* lines) {
   lines->Add(Style::kPlain, "");
-  lines->Add(Style::kHeading, "  Training, the last run of each kind");
+  lines->Add(Style::kHeading, "  Training, the last runs");
   bool any = false;
   for (const status::v1::Model& model : server.models()) {
-    for (const TrainingRun& run : model.runs()) {
-      any = true;
-      const std::vector<std::string> wrapped =
-          Wrapped(RunText(model, run, now_us), lines->columns() - kIndent);
-      for (size_t i = 0; i < std::min(wrapped.size(), kMaxRunLines); ++i) {
-        lines->Add(
-            run.outcome() == TrainingRun::FAILED ? Style::kBad : Style::kPlain,
-            absl::StrCat(i == 0 ? "  " : "    ", wrapped[i]));
-      }
-    }
+    any |= model.runs_size() > 0;
+    AddTrainingOf(model, now_us, lines);
   }
   if (!any) lines->Add(Style::kPlain, "  none yet");
 }

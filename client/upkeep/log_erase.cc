@@ -452,8 +452,9 @@ class Erasure {
       }
     }
     result_.elsewhere.push_back(
-        "versions in the model store keep up to warmup_queries decisions each "
-        "(`sortition-trainer prune` removes old versions); copies made by "
+        "model versions that an older sortition-trainer published have up to "
+        "warmup_queries decisions with their texts (publish anew; "
+        "`sortition-trainer prune` removes old versions); copies made by "
         "`log export`, `log compact` and backups, and reward files, are yours "
         "to remove");
   }

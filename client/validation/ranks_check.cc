@@ -8,6 +8,9 @@
 namespace sortition {
 
 void RanksCheck::Take(const LogEntry& entry) {
+  if (entry.record != nullptr && entry.record->has_late()) {
+    CheckLate(entry);
+  }
   if (entry.tuple == nullptr) return;
   const log::v1::BanditTuple& tuple = *entry.tuple;
   const uint32_t ranks = NumRanks(tuple.decision());
@@ -38,6 +41,21 @@ void RanksCheck::Take(const LogEntry& entry) {
                    : absl::StrCat("feedback is about rank ", largest,
                                   ", must be in [0, ", ranks,
                                   "), the ranks of the action"));
+}
+
+void RanksCheck::CheckLate(const LogEntry& entry) {
+  ++late_;
+  const log::v1::LateFeedback& late = entry.record->late();
+  if (late.reason() != log::v1::LateFeedback::NO_SUCH_CANDIDATE) return;
+  const log::v1::Feedback& feedback = late.feedback();
+  no_candidate_.Add(
+      entry, absl::StrCat("feedback of decision ", feedback.decision_id(),
+                          " is about ",
+                          feedback.has_index() ? "document_index " : "rank ",
+                          feedback.has_index() ? feedback.index()
+                                               : feedback.rank(),
+                          ", must be below the number of candidates of its "
+                          "request: it is in no reward"));
 }
 
 void RanksCheck::CheckIndexes(const LogEntry& entry) {
@@ -74,6 +92,10 @@ std::vector<Finding> RanksCheck::Report() const {
     findings.push_back(
         {Level::kWarn, indexes_.Text(with_indexes_,
                                      "tuples with feedback about candidates")});
+  }
+  if (no_candidate_.count() > 0) {
+    findings.push_back(
+        {Level::kWarn, no_candidate_.Text(late_, "late feedback")});
   }
   if (seen_.count() > 0) {
     findings.push_back(

@@ -133,4 +133,19 @@ double ShareOfLook(uint64_t number) {
   return 6 / (n * n);
 }
 
+// The rest of the sum of 1 / n^2 from n on is 1 / (n - 1/2) up to 1 / (12 n^3)
+// [the midpoint rule], which counts where the ledger is long.
+double ShareLeftAfter(uint64_t looks) {
+  constexpr uint64_t kMaxSummed = 10000;
+  if (looks > kMaxSummed) {
+    const double pi = std::numbers::pi;
+    return 6 / (pi * pi * (static_cast<double>(looks) + 0.5));
+  }
+  double left = 1;
+  for (uint64_t number = 1; number <= looks; ++number) {
+    left -= ShareOfLook(number);
+  }
+  return left;
+}
+
 }  // namespace sortition

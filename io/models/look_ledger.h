@@ -42,4 +42,8 @@ class LookLedger {
 // `number`-th may have: 6 / (π number)². All shares add up to 1.
 double ShareOfLook(uint64_t number);
 
+// Returns the share of the failure probability that is left for later looks
+// after `looks` of them, in (0, 1].
+double ShareLeftAfter(uint64_t looks);
+
 }  // namespace sortition

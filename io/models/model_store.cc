@@ -31,6 +31,7 @@
 #include "io/models/successor.h"
 #include "io/models/text_message.h"
 #include "io/models/version_numbers.h"
+#include "io/models/warmup_query.h"
 #include "io/posix_status.h"
 #include "io/segments/record_frame.h"
 
@@ -186,7 +187,7 @@ absl::Status WriteVersion(const std::string& dir, const model::v1::Model& model,
     std::string frames;
     log::v1::LogRecord record;
     for (size_t i = 0; i < std::min(warmup.size(), kMaxWarmupQueries); ++i) {
-      *record.mutable_decision() = warmup[i];
+      *record.mutable_decision() = WarmupQuery(warmup[i]);
       AppendFrame(record.SerializeAsString(), &frames);
     }
     RETURN_IF_ERROR(version.Add(kWarmupFile, frames));

@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -22,12 +24,14 @@
 namespace sortition {
 namespace {
 
+using model::v1::EarlierRuns;
 using model::v1::TrainingRun;
 
 constexpr uint64_t kMaxRunBytes = 1 << 20;
 // Bytes of a text that are kept.
 constexpr size_t kMaxRunText = 4000;
 constexpr char kRunSuffix[] = ".textproto";
+constexpr char kEarlierSuffix[] = ".earlier";
 
 std::string RunsOf(const std::string& store, const std::string& model) {
   return absl::StrCat(store, "/", model, "/.runs");
@@ -38,6 +42,32 @@ absl::StatusOr<TrainingRun> ReadRun(const std::string& path) {
   TrainingRun run;
   RETURN_IF_ERROR(ParseTextMessage(path, "the record of a run", text, &run));
   return run;
+}
+
+absl::StatusOr<EarlierRuns> ReadEarlier(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(path, kMaxRunBytes));
+  EarlierRuns earlier;
+  RETURN_IF_ERROR(
+      ParseTextMessage(path, "the record of earlier runs", text, &earlier));
+  return earlier;
+}
+
+// Puts `run` before the earlier runs, and drops the oldest beyond the limit.
+absl::Status AddEarlier(const std::string& path, const TrainingRun& run) {
+  EarlierRuns earlier;
+  *earlier.add_runs() = run;
+  // A damaged file begins anew.
+  if (const auto before = ReadEarlier(path); before.ok()) {
+    earlier.MergeFrom(*before);
+  }
+  while (earlier.runs_size() > kMaxEarlierRuns) {
+    earlier.mutable_runs()->RemoveLast();
+  }
+  std::string text;
+  if (!google::protobuf::TextFormat::PrintToString(earlier, &text)) {
+    return absl::InternalError("the record of runs cannot be printed");
+  }
+  return WriteFile(path, text);
 }
 
 absl::Status MakeRunDirectory(const std::string& path) {
@@ -129,11 +159,13 @@ absl::Status WriteTrainingRun(const std::string& store,
   const AsStoreOwner owner(store);
   ASSIGN_OR_RETURN(const std::string dir, MakeRunsDirectory(store, model));
   const std::string path = absl::StrCat(dir, "/", run.kind(), kRunSuffix);
-  if (IsSuccess(run)) {
-    run.set_last_success_us(run.time_us());
-  } else if (const auto before = ReadRun(path); before.ok()) {
+  const auto before = ReadRun(path);
+  if (before.ok()) {
     run.set_last_success_us(before->last_success_us());
+    RETURN_IF_ERROR(AddEarlier(
+        absl::StrCat(dir, "/", run.kind(), kEarlierSuffix), *before));
   }
+  if (IsSuccess(run)) run.set_last_success_us(run.time_us());
   ShortenRunText(run.mutable_verdict());
   ShortenRunText(run.mutable_next_step());
   ShortenRunText(run.mutable_read());
@@ -198,6 +230,25 @@ std::vector<TrainingRun> ReadTrainingRuns(const std::string& store,
   std::vector<TrainingRun> sorted;
   for (auto& [kind, run] : runs) sorted.push_back(std::move(run));
   return sorted;
+}
+
+std::vector<TrainingRun> ReadEarlierRuns(const std::string& store,
+                                         const std::string& model) {
+  std::vector<TrainingRun> runs;
+  const std::string dir = RunsOf(store, model);
+  for (const std::string& name :
+       ListDirectory(dir).value_or(std::vector<std::string>())) {
+    if (!absl::EndsWith(name, kEarlierSuffix)) continue;
+    auto earlier = ReadEarlier(absl::StrCat(dir, "/", name));
+    if (!earlier.ok()) continue;
+    runs.insert(runs.end(),
+                std::make_move_iterator(earlier->mutable_runs()->begin()),
+                std::make_move_iterator(earlier->mutable_runs()->end()));
+  }
+  std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
+    return a.time_us() > b.time_us();
+  });
+  return runs;
 }
 
 }  // namespace sortition

@@ -11,10 +11,15 @@
 
 namespace sortition {
 
+// Number of runs of one kind that are kept besides the last one.
+inline constexpr int kMaxEarlierRuns = 4;
+
 // Replaces the record of the last run of `run.kind` in
-// <store>/<model>/.runs/<kind>.textproto, and sets its last_success_us.
-// Requires a valid model name and kind. An error if the store is not there or
-// cannot be written.
+// <store>/<model>/.runs/<kind>.textproto, sets its last_success_us, and moves
+// the run that was the last one into <kind>.earlier. Requires a valid model
+// name and kind. An error if the store is not there or cannot be written. Of
+// two runs of one kind that end at the same moment, the list of earlier runs
+// may lose one.
 absl::Status WriteTrainingRun(const std::string& store,
                               const std::string& model,
                               model::v1::TrainingRun run);
@@ -37,6 +42,11 @@ absl::Status RemoveEndedRuns(const std::string& store, const std::string& model,
 std::vector<model::v1::TrainingRun> ReadTrainingRuns(const std::string& store,
                                                      const std::string& model,
                                                      std::string* problem);
+
+// Returns the runs before those, latest first, at most kMaxEarlierRuns of each
+// kind. A file that cannot be read counts as absent.
+std::vector<model::v1::TrainingRun> ReadEarlierRuns(const std::string& store,
+                                                    const std::string& model);
 
 // Returns whether the run did what it is for, or decided that nothing is to be
 // done: it needs nobody.

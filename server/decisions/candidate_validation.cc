@@ -170,7 +170,9 @@ absl::Status ValidateCandidates(const v1::Candidates& candidates,
   if (candidates.features_case() == v1::Candidates::FEATURES_NOT_SET &&
       candidates.num_features() == 0) {
     return absl::InvalidArgumentError(
-        "context.candidates is empty: must have dense, sparse or columns");
+        "context.candidates is empty: must have dense, sparse or columns; in "
+        "JSON, a list with an entry per candidate will do, such as "
+        "[{\"title\": \"a\"}, {\"title\": \"b\"}]");
   }
   RETURN_IF_ERROR(CheckNumFeatures(candidates, limits, num_features));
   ASSIGN_OR_RETURN(query->candidates, ViewFeatures(candidates, limits));

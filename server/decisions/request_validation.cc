@@ -106,7 +106,8 @@ absl::Status CheckReward(const v1::Feedback& feedback,
                          const config::v1::FeedbackLimits& rewards) {
   if (feedback.value_case() == v1::Feedback::VALUE_NOT_SET) {
     return absl::InvalidArgumentError(
-        "reward and loss are unset: one of them must be a finite number");
+        "reward and loss are unset: one of them must be a finite number, as in "
+        "{\"decision_id\": \"…\", \"reward\": 1}");
   }
   const bool is_reward = feedback.value_case() == v1::Feedback::kReward;
   const absl::string_view field = is_reward ? "reward" : "loss";
@@ -138,7 +139,13 @@ absl::Status CheckPlace(absl::string_view field, uint32_t place,
 absl::Status CheckFeedback(const v1::Feedback& feedback,
                            const config::v1::RequestLimits& limits,
                            const config::v1::FeedbackLimits& rewards) {
-  RETURN_IF_ERROR(ValidateRequiredId("feedback_id", feedback.feedback_id()));
+  if (feedback.feedback_id().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feedback_id = \"\": must have 1 to ", kMaxIdBytes,
+                     " bytes, and be another one for each feedback: of several "
+                     "with one id the first counts"));
+  }
+  RETURN_IF_ERROR(ValidateId("feedback_id", feedback.feedback_id()));
   RETURN_IF_ERROR(ValidateRequiredId("decision_id", feedback.decision_id()));
   RETURN_IF_ERROR(CheckReward(feedback, rewards));
   if (feedback.has_rank() && feedback.has_index()) {

@@ -12,6 +12,7 @@
 #include "core/base/status_macros.h"
 #include "process/http/http_errors.h"
 #include "process/json_writer.h"
+#include "server/http/json/json_names.h"
 #include "server/http/json_calls.h"
 #include "server/http/local_call.h"
 #include "sortition/v1/http.pb.h"
@@ -22,6 +23,7 @@ namespace {
 // A call of a batch: it has begun, or it is answered already.
 struct BatchCall {
   const JsonCall* method = nullptr;
+  BodyNames names;
   std::unique_ptr<LocalCall> begun;
   HttpAnswer answer;
 };
@@ -59,10 +61,11 @@ absl::Status BeginCall(const HttpRequest& http, const JsonValue& entry,
   const auto request = NewRequest(*made->method);
   const auto body = entry.FindMember("request");
   if (body != entry.MemberEnd()) {
-    RETURN_IF_ERROR(JsonMessageParser(&find_types)
-                        .ParsePart(body->value, "calls",
-                                   static_cast<size_t>(index), "request",
-                                   request.get()));
+    JsonMessageParser parser(&find_types);
+    RETURN_IF_ERROR(parser.ParsePart(body->value, "calls",
+                                     static_cast<size_t>(index), "request",
+                                     request.get()));
+    made->names = parser.names();
   }
   ASSIGN_OR_RETURN(made->begun,
                    StartJsonCall(*made->method, http, *request, stub));
@@ -96,7 +99,8 @@ HttpAnswer AnswerBatch(const HttpRequest& http,
                        const FindColumnTypes& find_types,
                        grpc::GenericStub* stub) {
   if (absl::StripAsciiWhitespace(http.body).empty()) {
-    return AnswerWithoutBody(http, "/sortition.v1.Ranking/Rank", stub);
+    return AnswerWithoutBody(http, "/sortition.v1.Ranking/Rank",
+                             SuchAs(*v1::BatchRequest::descriptor()), stub);
   }
   rapidjson::Document body;
   absl::Status status = ParseJsonTree(http.body, &body);
@@ -113,7 +117,7 @@ HttpAnswer AnswerBatch(const HttpRequest& http,
   }
   for (BatchCall& call : calls) {
     if (call.begun == nullptr) continue;
-    call.answer = FinishJsonCall(*call.method, call.begun.get());
+    call.answer = FinishJsonCall(*call.method, call.names, call.begun.get());
   }
   return {.content_type = "application/json", .body = AnswersJson(calls)};
 }

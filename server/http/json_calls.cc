@@ -19,6 +19,7 @@
 #include "google/protobuf/util/type_resolver_util.h"
 #include "process/http/http_errors.h"
 #include "server/http/batch.h"
+#include "server/http/json/json_names.h"
 #include "server/http/rerank.h"
 #include "sortition/v1/models.pb.h"
 #include "sortition/v1/ranking.pb.h"
@@ -109,22 +110,33 @@ class JsonCaller {
   HttpAnswer operator()(const HttpRequest& http) const {
     const std::unique_ptr<google::protobuf::Message> request =
         NewRequest(call_);
-    if (const absl::Status status = ParseBody(http.body, request.get());
+    if (call_.role != Role::kAdmin &&
+        absl::StripAsciiWhitespace(http.body).empty()) {
+      return AnswerWithoutBody(
+          http, absl::StrCat("/", call_.service, "/", call_.method),
+          SuchAs(*request->GetDescriptor()), stub_.get());
+    }
+    BodyNames names;
+    if (const absl::Status status = ParseBody(http.body, request.get(), &names);
         !status.ok()) {
       return ErrorAnswer(status);
     }
     const auto begun = StartJsonCall(call_, http, *request, stub_.get());
     if (!begun.ok()) return ErrorAnswer(begun.status());
-    return FinishJsonCall(call_, begun->get());
+    return FinishJsonCall(call_, names, begun->get());
   }
 
  private:
   absl::Status ParseBody(const std::string& body,
-                         google::protobuf::Message* request) const {
+                         google::protobuf::Message* request,
+                         BodyNames* names) const {
     if (absl::StripAsciiWhitespace(body).empty()) return absl::OkStatus();
     rapidjson::Document json;
     RETURN_IF_ERROR(ParseJsonTree(body, &json));
-    return JsonMessageParser(&find_types_).Parse(json, request);
+    JsonMessageParser parser(&find_types_);
+    RETURN_IF_ERROR(parser.Parse(json, request));
+    *names = parser.names();
+    return absl::OkStatus();
   }
 
   const JsonCall call_;
@@ -183,9 +195,13 @@ absl::StatusOr<std::unique_ptr<LocalCall>> StartJsonCall(
       call.default_seconds, request.SerializeAsString(), stub);
 }
 
-HttpAnswer FinishJsonCall(const JsonCall& call, LocalCall* begun) {
+HttpAnswer FinishJsonCall(const JsonCall& call, const BodyNames& names,
+                          LocalCall* begun) {
   const grpc::Status status = begun->Finish();
-  if (!status.ok()) return begun->Failure(status);
+  if (!status.ok()) {
+    return begun->Failure(grpc::Status(
+        status.error_code(), InWordsOfBody(names, status.error_message())));
+  }
   absl::StatusOr<std::string> json =
       PrintJson(MethodOf(call)->output_type(), begun->Response());
   if (!json.ok()) return ErrorAnswer(json.status());

@@ -48,8 +48,10 @@ absl::StatusOr<std::unique_ptr<LocalCall>> StartJsonCall(
     const JsonCall& call, const HttpRequest& http,
     const google::protobuf::Message& request, grpc::GenericStub* stub);
 
-// Waits for the answer to a call that has begun and returns it as JSON.
-HttpAnswer FinishJsonCall(const JsonCall& call, LocalCall* begun);
+// Waits for the answer to a call that has begun and returns it as JSON. `names`
+// are those of the body of the request.
+HttpAnswer FinishJsonCall(const JsonCall& call, const BodyNames& names,
+                          LocalCall* begun);
 
 // Returns the JSON form of a serialised message. Internal: it has none, for
 // example because a file that the answer repeats is not in UTF-8.

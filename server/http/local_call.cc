@@ -106,7 +106,8 @@ HttpAnswer LocalCall::Failure(const grpc::Status& status) const {
 }
 
 HttpAnswer AnswerWithoutBody(const HttpRequest& request,
-                             const std::string& path, grpc::GenericStub* stub) {
+                             const std::string& path, absl::string_view such_as,
+                             grpc::GenericStub* stub) {
   const auto call = LocalCall::Start(request, path, 1, "", stub);
   if (!call.ok()) return ErrorAnswer(call.status());
   const grpc::Status status = (*call)->Finish();
@@ -114,8 +115,8 @@ HttpAnswer AnswerWithoutBody(const HttpRequest& request,
       status.error_code() == grpc::StatusCode::PERMISSION_DENIED) {
     return (*call)->Failure(status);
   }
-  return ErrorAnswer(
-      absl::InvalidArgumentError("the body is empty: must be a JSON object"));
+  return ErrorAnswer(absl::InvalidArgumentError(
+      absl::StrCat("the body is empty: must be a JSON object", such_as)));
 }
 
 }  // namespace sortition

@@ -50,8 +50,10 @@ class LocalCall {
 
 // Returns the answer to a request without a body where there must be one. The
 // body of a caller who may not call was not read: the answer is the refusal of
-// gRPC to call `path` then, and otherwise that there must be a body.
+// gRPC to call `path` then, and otherwise that there must be a body. `such_as`
+// ends that message with an example (json_names.h).
 HttpAnswer AnswerWithoutBody(const HttpRequest& request,
-                             const std::string& path, grpc::GenericStub* stub);
+                             const std::string& path, absl::string_view such_as,
+                             grpc::GenericStub* stub);
 
 }  // namespace sortition

@@ -7,11 +7,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "process/http/http_errors.h"
 #include "process/json_writer.h"
+#include "server/http/json/json_names.h"
 #include "server/http/json_calls.h"
 #include "server/http/local_call.h"
 #include "sortition/v1/http.pb.h"
@@ -29,6 +29,8 @@ constexpr char kUnitIdHeader[] = "X-Sortition-Unit-Id";
 struct Rerank {
   v1::RerankRequest request;
   const JsonValue* documents = nullptr;  // Views the body.
+  std::string documents_key;             // As the body spells the field.
+  BodyNames names;
   v1::RankRequest rank;
 };
 
@@ -59,19 +61,32 @@ absl::StatusOr<UntypedJson> FindDocuments(const JsonMessageParser& parser) {
   return found;
 }
 
-// Sets an id from the field of the body, or else from a header.
-absl::Status SetId(absl::string_view name, const std::string& value,
-                   const std::string& header, std::string* id) {
-  if (!value.empty() && !id->empty()) {
-    return SetTwice(name, absl::StrCat("sortition.", name));
+// An id in a field of the body, or else in a header.
+struct IdSource {
+  absl::string_view field;
+  std::string value;
+  absl::string_view header;
+};
+
+// Sets the id `name` of the context, unless `sortition` has set it.
+absl::Status SetId(const HttpRequest& http, absl::string_view name,
+                   const IdSource& source, std::string* id, BodyNames* names) {
+  if (!source.value.empty() && !id->empty()) {
+    return SetTwice(source.field, absl::StrCat("sortition.", name));
   }
-  if (id->empty()) *id = value.empty() ? header : value;
+  if (!id->empty()) return absl::OkStatus();
+  const bool is_in_body = !source.value.empty();
+  *id = is_in_body ? source.value : http.header(std::string(source.header));
+  names->emplace_back(absl::StrCat("context.", name),
+                      is_in_body
+                          ? std::string(source.field)
+                          : absl::StrCat("header \"", source.header, "\""));
   return absl::OkStatus();
 }
 
 absl::Status SetContext(const HttpRequest& http,
-                        const v1::RerankRequest& request,
-                        v1::DecisionContext* context) {
+                        const v1::RerankRequest& request, Rerank* rerank) {
+  v1::DecisionContext* const context = rerank->rank.mutable_context();
   *context = request.sortition();
   if (context->has_candidates())
     return SetTwice("sortition.candidates", "documents");
@@ -79,12 +94,15 @@ absl::Status SetContext(const HttpRequest& http,
   if (!request.unit_id().empty() && !request.user().empty()) {
     return SetTwice("unit_id", "user");
   }
-  RETURN_IF_ERROR(SetId("decision_id", request.decision_id(),
-                        http.header(kDecisionIdHeader),
-                        context->mutable_decision_id()));
-  return SetId("unit_id",
-               request.user().empty() ? request.unit_id() : request.user(),
-               http.header(kUnitIdHeader), context->mutable_unit_id());
+  RETURN_IF_ERROR(
+      SetId(http, "decision_id",
+            {"decision_id", request.decision_id(), kDecisionIdHeader},
+            context->mutable_decision_id(), &rerank->names));
+  const bool is_user = !request.user().empty();
+  return SetId(http, "unit_id",
+               {is_user ? "user" : "unit_id",
+                is_user ? request.user() : request.unit_id(), kUnitIdHeader},
+               context->mutable_unit_id(), &rerank->names);
 }
 
 // The order in which the documents came is what the caller would show.
@@ -96,6 +114,18 @@ void SetGivenOrder(uint32_t n, v1::DecisionContext* context) {
     const auto index = static_cast<int>(i);
     if (index >= eligible.size() || eligible[index]) baseline->add_action(i);
   }
+}
+
+// The query of the request is the column of this name.
+absl::Status CheckNoQueryField(const JsonValue& documents, JsonPath* path) {
+  for (rapidjson::SizeType i = 0; i < documents.Size(); ++i) {
+    if (!documents[i].IsObject() || !documents[i].HasMember("query")) continue;
+    const JsonPath::Scope scope(path, i);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "field \"", path->TextOfField("query"),
+        "\" must have another name: \"query\" is the query of the request"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status SetColumns(const UntypedJson& documents,
@@ -110,6 +140,7 @@ absl::Status SetColumns(const UntypedJson& documents,
   v1::Columns* const columns = context->mutable_candidates()->mutable_columns();
   JsonPath path;
   const JsonPath::Scope scope(&path, documents.key);
+  RETURN_IF_ERROR(CheckNoQueryField(*documents.value, &path));
   RETURN_IF_ERROR(
       AddRows(*documents.value, types.value_or(ColumnTypes()), &path, columns));
   v1::Column* const query = columns->add_query();
@@ -129,8 +160,10 @@ absl::Status ReadRerank(const HttpRequest& http, const JsonValue& body,
   }
   ASSIGN_OR_RETURN(const UntypedJson documents, FindDocuments(parser));
   rerank->documents = documents.value;
+  rerank->documents_key = documents.key;
+  rerank->names = parser.names();
   const uint32_t n = documents.value->Size();
-  RETURN_IF_ERROR(SetContext(http, request, rerank->rank.mutable_context()));
+  RETURN_IF_ERROR(SetContext(http, request, rerank));
   RETURN_IF_ERROR(SetColumns(documents, find_types, rerank));
   SetGivenOrder(n, rerank->rank.mutable_context());
   if (!request.has_top_n()) return absl::OkStatus();
@@ -143,12 +176,18 @@ absl::Status ReadRerank(const HttpRequest& http, const JsonValue& body,
 }
 
 // Returns an error of Rank in the words of the body.
-grpc::Status InWordsOfBody(const grpc::Status& status) {
-  return grpc::Status(
-      status.error_code(),
-      absl::StrReplaceAll(
-          status.error_message(),
-          {{"context.candidates.columns", "documents"}, {"context.", ""}}));
+grpc::Status RankErrorInWordsOfBody(const Rerank& rerank,
+                                    const grpc::Status& status) {
+  BodyNames names = rerank.names;
+  const std::string& documents = rerank.documents_key;
+  names.emplace_back("context.candidates.columns: column '",
+                     documents + ": field '");
+  names.emplace_back("context.candidates.columns", documents);
+  names.emplace_back("top_k", "top_n");
+  names.emplace_back("context.model", "model");
+  names.emplace_back("context.", "sortition.");
+  return grpc::Status(status.error_code(),
+                      InWordsOfBody(names, status.error_message()));
 }
 
 // Returns the score at a rank of an order of n documents. The order is drawn,
@@ -240,7 +279,8 @@ HttpAnswer AnswerRerank(const RerankPath& path, const HttpRequest& http,
                         const FindColumnTypes& find_types,
                         grpc::GenericStub* stub) {
   if (absl::StripAsciiWhitespace(http.body).empty()) {
-    return AnswerWithoutBody(http, kRankMethod, stub);
+    return AnswerWithoutBody(http, kRankMethod,
+                             SuchAs(*v1::RerankRequest::descriptor()), stub);
   }
   rapidjson::Document body;
   if (const absl::Status status = ParseJsonTree(http.body, &body);
@@ -256,7 +296,8 @@ HttpAnswer AnswerRerank(const RerankPath& path, const HttpRequest& http,
                                      rerank.rank.SerializeAsString(), stub);
   if (!call.ok()) return ErrorAnswer(call.status());
   const grpc::Status status = (*call)->Finish();
-  if (!status.ok()) return (*call)->Failure(InWordsOfBody(status));
+  if (!status.ok())
+    return (*call)->Failure(RankErrorInWordsOfBody(rerank, status));
   v1::RankResponse response;
   CHECK(response.ParseFromString((*call)->Response()));
   return SuccessOf(path, rerank, response);

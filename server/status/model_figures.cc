@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "io/models/look_ledger.h"
 #include "process/status/status_text.h"
 #include "server/status/training_figures.h"
 
@@ -80,6 +81,7 @@ void SetModel(const v1::ModelStatus& model, const StoredFigures* stored,
   figures->set_serving_error(ShownText(model.serving_error()));
   if (stored == nullptr) return;
   figures->set_looks(stored->looks);
+  figures->set_error_budget_left(ShareLeftAfter(stored->looks));
   figures->set_further_versions(stored->further_versions);
   for (const status::v1::Version& version : stored->versions) {
     status::v1::Version& added = *figures->add_versions();
@@ -89,7 +91,8 @@ void SetModel(const v1::ModelStatus& model, const StoredFigures* stored,
   for (const model::v1::Serving& change : stored->history) {
     SetServing(change, figures->add_history());
   }
-  SetRuns(stored->runs, figures);
+  SetRuns(stored->runs, figures->mutable_runs());
+  SetRuns(stored->earlier_runs, figures->mutable_earlier_runs());
 }
 
 }  // namespace sortition

@@ -159,6 +159,7 @@ StoredFigures StoreFigures::Look(const WantedModel& model, Known* known) const {
   CountLooks(model, known);
   figures.looks = known->looks;
   figures.runs = ReadTrainingRuns(store_.root(), model.name, nullptr);
+  figures.earlier_runs = ReadEarlierRuns(store_.root(), model.name);
   return figures;
 }
 

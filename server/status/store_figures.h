@@ -31,7 +31,8 @@ struct StoredFigures {
   uint64_t further_versions = 0;              // That are not among them.
   std::vector<model::v1::Serving> history;    // Latest first.
   uint64_t looks = 0;
-  std::vector<model::v1::TrainingRun> runs;  // Ascending by kind.
+  std::vector<model::v1::TrainingRun> runs;          // Ascending by kind.
+  std::vector<model::v1::TrainingRun> earlier_runs;  // Latest first.
 };
 using StoredModels =
     std::map<std::string, std::shared_ptr<const StoredFigures>>;

@@ -22,9 +22,10 @@ MetricLabels LabelsOf(const std::string& model, const std::string& kind) {
 
 }  // namespace
 
-void SetRuns(const std::vector<TrainingRun>& runs, status::v1::Model* figures) {
+void SetRuns(const std::vector<TrainingRun>& runs,
+             google::protobuf::RepeatedPtrField<TrainingRun>* shown_runs) {
   for (const TrainingRun& run : runs) {
-    TrainingRun& shown = *figures->add_runs();
+    TrainingRun& shown = *shown_runs->Add();
     shown = run;
     shown.set_kind(ShownText(run.kind()));
     shown.set_verdict(ShownText(run.verdict()));

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "google/protobuf/repeated_field.h"
 #include "process/metrics.h"
 #include "server/status/store_figures.h"
 #include "sortition/model/v1/training.pb.h"
@@ -13,9 +14,10 @@
 
 namespace sortition {
 
-// Adds the runs to the figures of a model.
-void SetRuns(const std::vector<model::v1::TrainingRun>& runs,
-             status::v1::Model* figures);
+// Adds the runs to those of a model that are shown.
+void SetRuns(
+    const std::vector<model::v1::TrainingRun>& runs,
+    google::protobuf::RepeatedPtrField<model::v1::TrainingRun>* shown_runs);
 
 // Adds an error to the warnings of `status` for each model and kind of run of
 // which the last one failed, before those that were logged earlier.

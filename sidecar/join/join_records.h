@@ -20,6 +20,17 @@ struct SpoolPlace {
   friend auto operator<=>(const SpoolPlace&, const SpoolPlace&) = default;
 };
 
+// What the join needs of a decision besides its id and time.
+struct DecisionFacts {
+  // Equal for two records of one id that give the same answer.
+  uint64_t answer = 0;
+  bool is_kept = true;  // False: left out by keep_probability.
+  // Number of candidates of the request; 0: not known.
+  uint32_t num_candidates = 0;
+  // True for an abstention and for an empty subset: nothing is to be shown.
+  bool is_empty = false;
+};
+
 // A shown or feedback record, as it is kept until its decision is closed.
 struct JoinedRecord {
   SpoolPlace place;
@@ -47,6 +58,7 @@ struct ClosedDecision {
   SpoolPlace place;
   int64_t time_us = 0;
   bool is_wanted = true;      // False: not shown, and only_if_shown is set.
+  bool is_empty = false;      // As in DecisionFacts.
   bool is_ambiguous = false;  // The same id was also answered differently.
   bool is_kept = true;        // False: left out by keep_probability.
   bool is_elsewhere = false;  // The outcome is that of another spool's copy.
@@ -102,12 +114,13 @@ struct JoinCounts {
   uint64_t after_window = 0;
   uint64_t unknown_decision = 0;  // Including held_overflow.
   uint64_t out_of_range = 0;
-  uint64_t held_overflow = 0;    // Not held: too many wait for a decision.
-  uint64_t corrected_times = 0;  // Times of records that were in the future.
-  uint64_t views = 0;            // Joined.
-  uint64_t duplicate_views = 0;  // Of a version whose view is there.
-  uint64_t late_views = 0;       // After the window.
-  uint64_t unknown_views = 0;    // Of a decision that the log does not have.
+  uint64_t no_such_candidate = 0;  // Its index or rank cannot be.
+  uint64_t held_overflow = 0;      // Not held: too many wait for a decision.
+  uint64_t corrected_times = 0;    // Times of records that were in the future.
+  uint64_t views = 0;              // Joined.
+  uint64_t duplicate_views = 0;    // Of a version whose view is there.
+  uint64_t late_views = 0;         // After the window.
+  uint64_t unknown_views = 0;      // Of a decision that the log does not have.
 };
 
 }  // namespace sortition

@@ -23,6 +23,23 @@ int64_t Clamp(int64_t time_us) {
   return std::clamp<int64_t>(time_us, 0, kMaxTimeUs);
 }
 
+// Returns true if the request had no candidate that the feedback can be about:
+// an order has at most as many ranks as there are candidates.
+bool NamesNoCandidate(const JoinedRecord& feedback,
+                      const DecisionFacts& decision) {
+  if (decision.num_candidates == 0) return false;
+  return std::max(feedback.index.value_or(0), feedback.rank.value_or(0)) >=
+         decision.num_candidates;
+}
+
+// Returns true if the user saw the decision, or something in its place. Nothing
+// is what an abstention shows, so `not_shown` reports that it was carried out;
+// to leave it out would condition on the action.
+bool WasShown(const ClosedDecision& closed) {
+  return closed.shown.has_value() &&
+         (!closed.shown->not_shown() || closed.is_empty);
+}
+
 }  // namespace
 
 Joiner::Joiner(const config::v1::JoinOptions& options)
@@ -81,11 +98,9 @@ void Joiner::AddRemembered(const RememberedId& id) {
   ids_[id.spool].ids.push_back(id);
 }
 
-std::optional<RepeatedDecision> Joiner::AddDecision(SpoolPlace place,
-                                                    absl::string_view id,
-                                                    int64_t time_us,
-                                                    uint64_t answer,
-                                                    bool is_kept) {
+std::optional<RepeatedDecision> Joiner::AddDecision(
+    SpoolPlace place, absl::string_view id, int64_t time_us,
+    const DecisionFacts& facts) {
   time_us = Correct(time_us);
   AdvanceTo(time_us);
   const Hash128 hash = HashBytes(id);
@@ -99,8 +114,8 @@ std::optional<RepeatedDecision> Joiner::AddDecision(SpoolPlace place,
     }
     if (known.state != State::kPending) return std::nullopt;
     Pending& first = queue_[known.number - first_number_];
-    first.is_ambiguous |=
-        first.answer != answer && time_us <= known.time_us + window_us_;
+    first.is_ambiguous |= first.facts.answer != facts.answer &&
+                          time_us <= known.time_us + window_us_;
     return RepeatedDecision{first.place, known.number};
   }
   known = {time_us, first_number_ + queue_.size(), place.spool,
@@ -112,8 +127,7 @@ std::optional<RepeatedDecision> Joiner::AddDecision(SpoolPlace place,
   pending.time_us = time_us;
   pending.came_at_us = watermark_us_;
   pending.place = place;
-  pending.answer = answer;
-  pending.is_kept = is_kept;
+  pending.facts = facts;
   pending.after_number = of_spool.repeated_until;
   Need(place);
   ++counts_.decisions;
@@ -180,6 +194,10 @@ void Joiner::Attach(Pending* pending, JoinedRecord record) {
     AttachShown(pending, std::move(record));
     return;
   }
+  if (NamesNoCandidate(record, pending->facts)) {
+    Reject(std::move(record), LateFeedback::NO_SUCH_CANDIDATE);
+    return;
+  }
   ++counts_.feedback;
   Need(record.place);
   pending->records.push_back(std::move(record));
@@ -224,9 +242,10 @@ void Joiner::Reject(JoinedRecord record, LateFeedback::Reason reason) {
     ++counts_.unused_shown;
     return;
   }
-  ++(reason == LateFeedback::AFTER_WINDOW   ? counts_.after_window
-     : reason == LateFeedback::OUT_OF_RANGE ? counts_.out_of_range
-                                            : counts_.unknown_decision);
+  ++(reason == LateFeedback::AFTER_WINDOW        ? counts_.after_window
+     : reason == LateFeedback::OUT_OF_RANGE      ? counts_.out_of_range
+     : reason == LateFeedback::NO_SUCH_CANDIDATE ? counts_.no_such_candidate
+                                                 : counts_.unknown_decision);
   late_.push_back({record.place, reason, std::move(record.bytes)});
 }
 
@@ -302,7 +321,8 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
   closed.place = pending.place;
   closed.time_us = pending.time_us;
   closed.is_ambiguous = pending.is_ambiguous;
-  closed.is_kept = pending.is_kept;
+  closed.is_kept = pending.facts.is_kept;
+  closed.is_empty = pending.facts.is_empty;
   closed.is_elsewhere = pending.is_elsewhere;
   closed.after_number = pending.after_number;
   closed.censored =
@@ -313,8 +333,7 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
   closed.records = std::move(pending.records);
   closed.views = std::move(pending.views);
   SetShown(&closed);
-  closed.is_wanted = !options_.only_if_shown() ||
-                     (closed.shown.has_value() && !closed.shown->not_shown());
+  closed.is_wanted = !options_.only_if_shown() || WasShown(closed);
   SetRewards(/*decision=*/"", options_, &closed);
   return closed;
 }

@@ -30,20 +30,19 @@ class Joiner {
  public:
   explicit Joiner(const config::v1::JoinOptions& options);
 
-  // `answer` is equal for two records of one id that say the same. `is_kept` is
-  // passed on to the closed decision. Returns the decision that this one
-  // repeats, if that is pending.
+  // Returns the decision that this one repeats, if that is pending.
   std::optional<RepeatedDecision> AddDecision(SpoolPlace place,
                                               absl::string_view id,
-                                              int64_t time_us, uint64_t answer,
-                                              bool is_kept = true);
+                                              int64_t time_us,
+                                              const DecisionFacts& facts);
   // Says that the outcome of this pending decision is that of another copy.
   void LeaveToOther(const RepeatedDecision& first);
   // Keeps reports of different pages, of one page the first, and of how far the
   // user looked the farthest.
   void AddShown(SpoolPlace place, const log::v1::Shown& shown);
-  // Requires a finite reward. A reward outside [reward_min, reward_max] is not
-  // joined.
+  // Requires a finite reward. Feedback is not joined but late if its reward is
+  // outside [reward_min, reward_max], or if its decision has no candidate of
+  // its index, or fewer candidates than its rank needs.
   void AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback);
   // `time_us` is the time of the view, which comes after its decision. What is
   // not joined is only counted; a decision that is left out needs no views.
@@ -120,9 +119,8 @@ class Joiner {
     // there, so that a clock that was briefly ahead closes nothing.
     int64_t came_at_us = 0;
     SpoolPlace place;
-    uint64_t answer = 0;
+    DecisionFacts facts;
     bool is_ambiguous = false;
-    bool is_kept = true;
     bool is_elsewhere = false;
     uint64_t after_number = 0;  // As in ClosedDecision.
     std::vector<JoinedRecord> records;

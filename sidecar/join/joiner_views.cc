@@ -24,7 +24,7 @@ void Joiner::AddView(SpoolPlace place, absl::string_view decision_id,
   // Otherwise it is in the tuple that an earlier process wrote.
   if (known.state != State::kPending) return;
   Pending& pending = queue_[known.number - first_number_];
-  if (!pending.is_kept) return;
+  if (!pending.facts.is_kept) return;
   std::vector<JoinedView>& views = pending.views;
   const auto at = std::lower_bound(
       views.begin(), views.end(), version,

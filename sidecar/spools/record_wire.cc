@@ -154,6 +154,34 @@ absl::StatusOr<DecidingModel> ViewModel(absl::string_view decision) {
   return model;
 }
 
+absl::StatusOr<DecidedAction> ViewAction(absl::string_view decision) {
+  using log::v1::Decision;
+  constexpr uint32_t kCandidatesTag = WireFormatLite::MakeTag(
+      Decision::kNumCandidatesFieldNumber, WireFormatLite::WIRETYPE_VARINT);
+  constexpr uint32_t kKindTag = WireFormatLite::MakeTag(
+      Decision::kActionKindFieldNumber, WireFormatLite::WIRETYPE_VARINT);
+  const uint32_t action_tag = LengthDelimitedTag(Decision::kActionFieldNumber);
+  CodedInputStream input = Input(decision);
+  DecidedAction action;
+  uint64_t kind = 0;
+  absl::string_view chosen;  // Packed.
+  while (const uint32_t tag = input.ReadTag()) {
+    const bool is_good =
+        tag == kCandidatesTag ? input.ReadVarint32(&action.num_candidates)
+        : tag == kKindTag     ? input.ReadVarint64(&kind)
+        : tag == action_tag   ? ReadView(&input, decision, &chosen)
+                              : WireFormatLite::SkipField(&input, tag);
+    if (!is_good) return Malformed("Decision");
+  }
+  uint32_t first = 0;
+  CodedInputStream actions = Input(chosen);
+  const bool has_first = actions.ReadVarint32(&first);
+  action.is_empty = (kind == log::v1::SELECT && has_first &&
+                     WireFormatLite::ZigZagDecode32(first) == -1) ||
+                    (kind == log::v1::SUBSET && !has_first);
+  return action;
+}
+
 absl::StatusOr<absl::string_view> ViewUnit(absl::string_view decision) {
   const uint32_t unit_tag =
       LengthDelimitedTag(log::v1::Decision::kUnitIdFieldNumber);

@@ -33,6 +33,16 @@ struct DecisionWire {
 // have no id.
 absl::StatusOr<DecisionWire> ViewDecision(absl::string_view decision);
 
+// What a serialised Decision says of its request and action.
+struct DecidedAction {
+  uint32_t num_candidates = 0;
+  // True for an abstention and for an empty subset: nothing is to be shown.
+  bool is_empty = false;
+};
+
+// Skips the other fields. DataLoss if the bytes are not a Decision.
+absl::StatusOr<DecidedAction> ViewAction(absl::string_view decision);
+
 // What the join needs of a ShadowView.
 struct ShadowViewWire {
   absl::string_view decision_id;

@@ -117,7 +117,7 @@ class Run {
     switch (event.kind) {
       case JoinEvent::Kind::kDecision:
         joiner_.AddDecision(place, event.decision_id, event.time_us,
-                            event.answer);
+                            {.answer = event.answer});
         return;
       case JoinEvent::Kind::kShown:
         joiner_.AddShown(place, testing_sidecar::RecordOf(event).shown());

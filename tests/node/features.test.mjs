@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {candidatesOf} from './node_modules/sortition/source/features.js';
 import {
-  decisionRequest, feedbackArguments, feedbackMessage, shownRequest,
+  decisionRequest, feedbackArguments, feedbackMessage, rerankArguments, shownRequest,
 } from './node_modules/sortition/source/requests.js';
 import {Ranker} from './node_modules/sortition/index.js';
 
@@ -233,4 +233,35 @@ test('null is unset, and what has one meaning is taken', () => {
   assert.deepEqual(feedbackArguments([one], null), {messages});
   assert.equal(feedbackArguments('d', {reward: 1, feedbackId: ''}).messages[0].feedbackId.length, 36);
   assert.deepEqual(shownRequest('d', null, {notShown: true}).shown, []);
+});
+
+test('messages show values as JSON, whatever they are', () => {
+  const make = (feedback) => () => feedbackMessage({decisionId: 'd', ...feedback});
+  assert.throws(make({reward: {value: 1}, loss: {value: 2}}),
+      /reward is {"value":1}, loss is {"value":2}, must be one of the two, such as {decisionId, reward: 1}/);
+  assert.throws(make({reward: {value: 1}}), /reward is {"value":1}, must be a finite number/);
+  assert.throws(make({}), /reward is undefined, loss is undefined, must be one/);
+  for (const value of [{a: 1}, [{a: 1}], new Map(), {a: 1n}, Object.create(null), Symbol('s')]) {
+    for (const call of [make({reward: value, loss: value}), make({reward: 1, rank: value}),
+      () => shownRequest('d', [value], {}), () => feedbackArguments(value, {reward: 1}),
+      () => decisionRequest('rank', [[value]], {}, {model: '', types: {}}),
+      () => decisionRequest('rank', [[1]], {topK: value}, {model: '', types: {}})]) {
+      assert.throws(call, ({message}) => !message.includes('[object '));
+    }
+  }
+});
+
+test('arguments of a rerank have the names of a rerank', () => {
+  const make = (documents, options = {}) => () => {
+    const [rows, given] = rerankArguments('q', documents, options);
+    return decisionRequest('rank', rows, given, {model: '', types: {}}, 'documents');
+  };
+  assert.throws(make(['a', {text: 5}]), /documents\[1\]\.text is 5 and documents\[0\]\.text is "a"/);
+  assert.throws(make(['a', 7]), /documents\[1\] is 7, must be a string, or an object of named columns/);
+  assert.throws(make([{query: 'x'}]), /documents\[0\]\.query is "x", must be unset/);
+  assert.throws(make([]), /documents are empty/);
+  assert.throws(make(['a'], {eligible: 1}), /eligible is 1, must be an array of true and false/);
+  assert.throws(make(['a'], {eligible: {}}), /eligible is {}, must be an array/);
+  assert.throws(make(['a'], {query: 'x'}), /options\.query is "x", must be an object/);
+  assert.throws(make(['a'], 'x'), /options of rerank is "x", must be an object/);
 });

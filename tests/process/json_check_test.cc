@@ -80,5 +80,22 @@ TEST(JsonCheckTest, NamesWhatOtherLanguagesTake) {
   ExpectRefused("{\"a\":", "column 6", "the JSON ends early");
 }
 
+TEST(JsonCheckTest, SaysHowATextIsWritten) {
+  ExpectRefused("{\"a\":\"x\ny\"}", "line 1, column 8",
+                "string; a line break inside a text must be written \\n");
+  ExpectRefused("{\"a\":\"x\r\ny\"}", "column 8", "must be written \\n");
+  // The quotation mark was forgotten, and the line ends.
+  ExpectRefused("{\"a\":\"x,\n\"b\":1}", "line 1, column 9",
+                "or the closing double quote is missing");
+  ExpectRefused("[\"a\tb\"]", "column 4",
+                "a tab inside a text must be written \\t");
+  ExpectRefused("[\"a\x01\"]", "column 4",
+                "character 0x01 inside a text must be written \\u0001");
+  ExpectRefused("[\"C:\\dir\"]", "column 5",
+                "a backslash inside a text must be written \\\\");
+  ExpectRefused("[\"\xff\"]", "column 3", "the JSON must be in UTF-8");
+  ExpectRefused("[\"a", "column 4", "quotation mark");
+}
+
 }  // namespace
 }  // namespace sortition

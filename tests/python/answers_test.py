@@ -120,6 +120,10 @@ class AnswersTest(ProcessTest):
         for wrong in ("text", {"text": "a"}, 3):
             with self.assertRaisesRegex(TypeError, "documents"):
                 self.ranker.rerank("who?", wrong)
+        with self.assertRaisesRegex(TypeError, r'documents\[1\]\["query"\] is .*absent'):
+            self.ranker.rerank("who?", ["a", {"query": "b"}])
+        with self.assertRaisesRegex(TypeError, "eligible is 1 .*list of True and False"):
+            self.ranker.rerank("who?", ["a"], eligible=1)
 
     def test_ids_come_in_the_order_of_the_ranking(self) -> None:
         names = list("abcdef")

@@ -283,6 +283,35 @@ class ReadingTest(LogsTest):
             for row, source in enumerate(expected):
                 np.testing.assert_array_equal(taken["features"][row], read["features"][source])
 
+    def test_slices_of_ragged_columns_are_ragged(self) -> None:
+        rows = [[1, 2], [], [3], [4, 5, 6]]
+        column = ragged.Ragged.from_rows(rows, np.int64)
+        for part in (slice(1, 3), slice(None), slice(3, 1), slice(9, 12), slice(-2, None)):
+            with self.subTest(part):
+                self.assertEqual([row.tolist() for row in column[part]], rows[part])
+                self.assertEqual(column[part].offsets[0], 0)
+        for part in (slice(None, None, -1), slice(0, 4, 2)):
+            self.assertEqual([row.tolist() for row in column[part]], rows[part])
+        self.assertEqual([row.tolist() for row in column[[0, -1]]], [rows[0], rows[3]])
+        mask = np.array([True, False, True, False])
+        self.assertEqual([row.tolist() for row in column[mask]], [rows[0], rows[2]])
+        # A slice of a slice begins anew, and shares the values.
+        inner = column[1:][1:]
+        self.assertEqual([row.tolist() for row in inner], rows[2:])
+        self.assertTrue(np.shares_memory(inner.values, column.values))
+        self.assertEqual(column[np.int64(-1)].tolist(), [4, 5, 6])
+        with self.assertRaisesRegex(TypeError, "row is 1.5, must be an integer, a slice"):
+            column[1.5]
+        with self.assertRaisesRegex(IndexError, r"row is 4, must be in \[-4, 4\)"):
+            column[4]
+
+    def test_slices_of_tuples_have_slices_of_all_columns(self) -> None:
+        logs.write_tuples(self.log, tuples(5))
+        read, _ = self.read()
+        taken = read.take(slice(1, 4))
+        self.assertEqual(list(taken["decision_id"]), list(read["decision_id"][1:4]))
+        np.testing.assert_array_equal(taken["features"][2], read["features"][3])
+
     def test_decisions_with_a_seed_are_left_out_and_seeds_are_exact(self) -> None:
         seeds = [1 << 63, (1 << 64) - 1, 0, 0]
         written = {**tuples(4), "seed": seeds, "has_seed": [True, True, True, False]}

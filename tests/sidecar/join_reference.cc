@@ -186,6 +186,10 @@ class Reference {
       AttachShown(i, decision);
       return;
     }
+    if (events_[i].index.value_or(0) >= kNumCandidates) {
+      Refuse(i, LateFeedback::NO_SUCH_CANDIDATE);
+      return;
+    }
     ++result_.counts.feedback;
     joined_[decision].insert(i);
   }
@@ -274,7 +278,9 @@ class Reference {
       return;
     }
     ++(reason == LateFeedback::AFTER_WINDOW ? result_.counts.after_window
-                                            : result_.counts.unknown_decision);
+       : reason == LateFeedback::NO_SUCH_CANDIDATE
+           ? result_.counts.no_such_candidate
+           : result_.counts.unknown_decision);
     result_.late[i] = reason;
   }
 
@@ -294,7 +300,9 @@ class Reference {
       tuple.views.push_back(view);
     }
     const std::vector<size_t> feedback(feedback_of.begin(), feedback_of.end());
-    const bool was_shown = tuple.shown.has_value() && !tuple.shown->not_shown();
+    const bool was_shown =
+        tuple.shown.has_value() && (!tuple.shown->not_shown() ||
+                                    events_[decision].answer == kAbstention);
     if (options_.only_if_shown() && !was_shown) return;
     tuple.has_feedback = !feedback.empty();
     tuple.reward =

@@ -13,6 +13,11 @@
 
 namespace sortition::testing_sidecar {
 
+// Decisions of random spools have this number of candidates.
+inline constexpr uint32_t kNumCandidates = 3;
+// A decision with this answer is an abstention.
+inline constexpr uint64_t kAbstention = 8;
+
 // A record of the spool, or a look at the clock.
 struct JoinEvent {
   enum class Kind {
@@ -29,6 +34,8 @@ struct JoinEvent {
   std::string feedback_id;  // Feedback only.
   int64_t time_us = 0;
   double reward = 0;    // Feedback only.
+  // Feedback only: the candidate that it is about.
+  std::optional<uint32_t> index = std::nullopt;
   uint64_t answer = 0;  // Decisions: what was answered. Views: the version.
   // Shown only: as in the record.
   bool not_shown = false;

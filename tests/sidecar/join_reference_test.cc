@@ -173,6 +173,7 @@ TEST_P(JoinReferenceTest, PipelineGivesWhatTheRulesSay) {
   size_t num_tuples = 0;
   size_t num_late = 0;
   size_t num_ambiguous = 0;
+  size_t num_without_candidate = 0;
   JoinCounts views;
   JoinCounts shown;
   // 1,000 spools for all kinds together.
@@ -189,6 +190,7 @@ TEST_P(JoinReferenceTest, PipelineGivesWhatTheRulesSay) {
     num_late += expected.late.size();
     const JoinResult reference = ReferenceJoin(spool_.events, options_.join());
     num_ambiguous += reference.num_ambiguous;
+    num_without_candidate += reference.counts.no_such_candidate;
     views.views += reference.counts.views;
     views.duplicate_views += reference.counts.duplicate_views;
     views.late_views += reference.counts.late_views;
@@ -202,6 +204,7 @@ TEST_P(JoinReferenceTest, PipelineGivesWhatTheRulesSay) {
   EXPECT_GT(num_tuples, 5000u);
   EXPECT_GT(num_late, 3000u);
   EXPECT_GT(num_ambiguous, 300u);
+  EXPECT_GT(num_without_candidate, 300u);
   EXPECT_GT(views.views, 3000u);
   EXPECT_GT(views.duplicate_views, 500u);
   EXPECT_GT(views.late_views, 500u);

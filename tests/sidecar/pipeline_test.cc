@@ -16,6 +16,7 @@ namespace sortition {
 namespace {
 
 using namespace testing_sidecar;  // NOLINT: the fixture of this folder.
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -189,6 +190,43 @@ TEST_F(PipelineTest, RewardsOutsideTheRangeAreLateOnceOverRestarts) {
   EXPECT_THAT(
       metrics_.Text(),
       HasSubstr("sortition_join_late_total{reason=\"out_of_range\"} 1\n"));
+}
+
+// Decisions of the fixture have candidates 0, 1 and 2.
+TEST_F(PipelineTest, FeedbackAboutNoCandidateIsLateOnceOverRestarts) {
+  log::v1::LogRecord beyond = FeedbackRecord("f1", "a", kStartUs + 1, 5);
+  beyond.mutable_feedback()->set_index(3);
+  log::v1::LogRecord last = FeedbackRecord("f2", "a", kStartUs + 2, 1);
+  last.mutable_feedback()->set_index(2);
+  WriteSpool(options_.spool(0), {DecisionRecord("a", kStartUs), beyond, last},
+             10);
+  Finish();
+  Finish();
+  const Expected output = Output(options_.tuples());
+  EXPECT_THAT(output.tuples, ElementsAre("a 1 f2"));
+  EXPECT_THAT(output.late, ElementsAre("f1 NO_SUCH_CANDIDATE"));
+  EXPECT_THAT(
+      metrics_.Text(),
+      HasSubstr("sortition_join_late_total{reason=\"no_such_candidate\"} 1\n"));
+}
+
+TEST_F(PipelineTest, OnlyIfShownCountsAbstentionsThatWereNotReported) {
+  options_.mutable_join()->set_only_if_shown(true);
+  std::vector<log::v1::LogRecord> records;
+  for (const char* id : {"reported", "silent"}) {
+    records.push_back(DecisionRecord(id, kStartUs));
+    log::v1::Decision& decision = *records.back().mutable_decision();
+    decision.set_action_kind(log::v1::SELECT);
+    decision.set_action(0, -1);
+  }
+  records.push_back(ShownRecord("reported", kStartUs + 1, /*not_shown=*/true));
+  records.push_back(DecisionRecord("other", kStartUs + 2));
+  WriteSpool(options_.spool(0), records, 10);
+  Finish();
+  EXPECT_THAT(Output(options_.tuples()).tuples, ElementsAre("reported 0 "));
+  EXPECT_THAT(metrics_.Text(),
+              AllOf(HasSubstr("sortition_join_not_shown_total 2\n"),
+                    HasSubstr("sortition_join_unreported_abstentions_total 1\n")));
 }
 
 TEST_F(PipelineTest, ARangeWithoutRewardsIsRefusedByName) {

@@ -106,6 +106,9 @@ class Maker {
     JoinEvent event;
     event.kind = Kind::kFeedback;
     event.reward = static_cast<double>(Below(9)) - 3;
+    if (Below(4) == 0) {
+      event.index = static_cast<uint32_t>(Below(kNumCandidates + 2));
+    }
     event.feedback_id = absl::StrCat("f", num_feedback_++);
     const int64_t time_us = Aim(&event);
     Add(event, time_us);
@@ -217,8 +220,15 @@ RandomSpool MakeRandomSpool(SpoolKind kind, uint32_t seed) {
 
 log::v1::LogRecord RecordOf(const JoinEvent& event) {
   switch (event.kind) {
-    case Kind::kDecision:
-      return DecisionRecord(event.decision_id, event.time_us, event.answer);
+    case Kind::kDecision: {
+      log::v1::LogRecord record =
+          DecisionRecord(event.decision_id, event.time_us, event.answer);
+      if (event.answer == kAbstention) {
+        record.mutable_decision()->set_action_kind(log::v1::SELECT);
+        record.mutable_decision()->set_action(0, -1);
+      }
+      return record;
+    }
     case Kind::kShown: {
       log::v1::LogRecord record =
           ShownRecord(event.decision_id, event.time_us, event.not_shown);
@@ -228,9 +238,15 @@ log::v1::LogRecord RecordOf(const JoinEvent& event) {
       if (event.seen_ranks.has_value()) shown.set_seen_ranks(*event.seen_ranks);
       return record;
     }
-    case Kind::kFeedback:
-      return FeedbackRecord(event.feedback_id, event.decision_id, event.time_us,
-                            event.reward);
+    case Kind::kFeedback: {
+      log::v1::LogRecord record =
+          FeedbackRecord(event.feedback_id, event.decision_id, event.time_us,
+                         event.reward);
+      if (event.index.has_value()) {
+        record.mutable_feedback()->set_index(*event.index);
+      }
+      return record;
+    }
     case Kind::kView:
       return ViewRecordOf(event.decision_id, event.time_us, event.answer);
     case Kind::kLook:

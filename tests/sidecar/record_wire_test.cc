@@ -115,6 +115,34 @@ TEST(RecordWireTest, RefusesADecisionWithoutId) {
               StatusIs(absl::StatusCode::kDataLoss));
 }
 
+TEST(RecordWireTest, FindsCandidatesAndWhetherNothingIsToBeShown) {
+  struct Case {
+    log::v1::ActionKind kind;
+    std::vector<int32_t> action;
+    bool is_empty;
+  };
+  const Case cases[] = {
+      {log::v1::SELECT, {-1}, true},     {log::v1::SELECT, {0}, false},
+      {log::v1::SELECT, {5000}, false},  {log::v1::SUBSET, {}, true},
+      {log::v1::SUBSET, {0}, false},     {log::v1::RANK, {2, 0}, false},
+      {log::v1::LABELS, {}, false},      {log::v1::SELECT, {}, false},
+  };
+  for (const Case& each : cases) {
+    log::v1::Decision decision = SomeDecision();
+    decision.set_num_candidates(7000);
+    decision.set_action_kind(each.kind);
+    decision.mutable_action()->Assign(each.action.begin(), each.action.end());
+    const std::string bytes = decision.SerializeAsString();
+    ASSERT_OK_AND_ASSIGN(const DecidedAction action, ViewAction(bytes));
+    EXPECT_EQ(action.num_candidates, 7000u);
+    EXPECT_EQ(action.is_empty, each.is_empty) << decision.ShortDebugString();
+  }
+  ASSERT_OK_AND_ASSIGN(const DecidedAction none, ViewAction(""));
+  EXPECT_EQ(none.num_candidates, 0u);
+  EXPECT_THAT(ViewAction("\x0a\x50short"),
+              StatusIs(absl::StatusCode::kDataLoss));
+}
+
 TEST(RecordWireTest, FindsTheModelThatDecided) {
   log::v1::Decision decision = SomeDecision();
   std::string bytes = decision.SerializeAsString();

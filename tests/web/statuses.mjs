@@ -75,7 +75,7 @@ function version(number, more = {}) {
 
 function answersModel() {
   return {
-    name: 'answers', version: '7', policy: 'softmax_selection', serving_error: '', looks: '3',
+    name: 'answers', version: '7', policy: 'softmax_selection', serving_error: '', looks: '3', error_budget_left: 0.1725,
     serving: {change: '12', pinned_version: '7', labels: [{name: 'stable', version: '6'}],
       split: {arms: [{version: '6', ranges: [{begin: 0, end: 1000}]}], salt: '00'.repeat(16)},
       shadows: [{version: '8', every: 10}], mode: 'ONLINE', explore_parts: 0, protected_versions: ['6'],
@@ -104,6 +104,14 @@ function answersModel() {
         verdict: 'Not published: the validation part promises no improvement (estimate -0.004), so the test part ' +
           'was not looked at and can still be asked.', next_step: 'Collect more decisions, explore more, or give the ' +
           'model other features.', read: '/tuples', version: '0', last_success_us: String(nowUs - 30 * minuteUs)},
+    ],
+    earlier_runs: [
+      {kind: 'train', time_us: String(nowUs - 90 * minuteUs), seconds: 40, exit_status: 4, outcome: 'NOT_YET',
+        verdict: 'The test part was not looked at: 1,204 tuples are newer than look 3, and the next look takes 4,000.',
+        next_step: '', read: '/tuples', version: '0', last_success_us: String(nowUs - 150 * minuteUs)},
+      {kind: 'train', time_us: String(nowUs - 150 * minuteUs), seconds: 44, exit_status: 0, outcome: 'DONE',
+        verdict: 'Published version 7.', next_step: '', read: '/tuples', version: '7',
+        last_success_us: String(nowUs - 150 * minuteUs)},
     ],
     drift: [
       {version: '7', kind: 'column', name: 'price', index: 0.31},
@@ -156,7 +164,8 @@ export function busy() {
       worths: [worth('answers', 7, 0.6343, 0.0061, 301244), worth('answers', 6, 0.5517, 0.0033, 1811302),
         worth('home', 2, 0.1182, 0.0024, 488120)],
       pending: '14210', lag_bytes: '184320', watermark_us: String(nowUs - 2e6), tuples: '2600666', censored: '5120',
-      feedback: '1066273', late: '811', unmatched: '12', mean_reward_wait_seconds: 41.3, spools: 1, tuple_dir: '/var/lib/sortition/tuples',
+      feedback: '1066273', late: '811', unmatched: '12',
+      invalid_feedback: [{name: 'no_such_candidate', count: '17'}], mean_reward_wait_seconds: 41.3, spools: 1, tuple_dir: '/var/lib/sortition/tuples',
       disk_free_bytes: '81604378624', problem: '', since_us: String(nowUs - 187 * minuteUs)},
     sidecar_problem: '',
     warnings: [
@@ -206,7 +215,7 @@ export function hostile() {
   for (const each of model.versions) {
     Object.assign(each, {comment: hostileText, learner: hostileText, verdict: hostileText, findings: [hostileText]});
   }
-  for (const run of model.runs) Object.assign(run, {verdict: hostileText, next_step: hostileText});
+  for (const run of [...model.runs, ...model.earlier_runs]) Object.assign(run, {verdict: hostileText, next_step: hostileText});
   model.serving.labels[0].name = hostileText;
   model.serving_error = hostileText;
   for (const change of model.history) Object.assign(change, {reason: hostileText, caller: hostileText});

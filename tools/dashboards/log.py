@@ -118,7 +118,8 @@ JOIN = section(
           (quantile(0.95, "sortition_join_reward_latency_seconds", ALL), "95 %"),
           (f"max(sortition_join_window_seconds{{{ALL}}})", "window"), dashed="^window"),
     graph("Late feedback", "ops", "after_window: the window is too short. unknown_decision: two "
-          "windows late, wrong ids, or another server's. out_of_range: rewards that cannot be.",
+          "windows late, wrong ids, or another server's. out_of_range: rewards that cannot be. "
+          "no_such_candidate: an index or rank that the request did not have.",
           (rate(LATE, ALL, "reason"), "{{reason}}"), stacked=True),
     graph("Censored tuples", "percentunit", "Share by reason; learners leave them out, because their "
           "feedback may be missing (docs/join.md).",

@@ -22,9 +22,6 @@ void WarmupSample::Add(double hash, const log::v1::Decision& decision) {
 std::vector<log::v1::Decision> WarmupSample::Take() {
   std::vector<log::v1::Decision> queries;
   for (auto& [hash, decision] : queries_) {
-    // A server needs neither, and versions outlive what is erased from logs.
-    decision.clear_unit_id();
-    decision.clear_attributes();
     queries.push_back(std::move(decision));
   }
   queries_.clear();

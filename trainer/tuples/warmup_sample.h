@@ -19,8 +19,7 @@ class WarmupSample {
   // `hash` in [0, 1) is that of the decision's id.
   void Add(double hash, const log::v1::Decision& decision);
 
-  // Returns the queries by ascending hash, without units and attributes, and
-  // keeps none.
+  // Returns the queries by ascending hash, and keeps none.
   std::vector<log::v1::Decision> Take();
 
  private:

@@ -84,10 +84,21 @@ function sidecarFacts(status, nowUs) {
     ['Censored', part(toCount(sidecar.censored), tuples, 'of the tuples')],
     ['Feedback too late', part(late, late + feedback, 'of the feedback')],
     ['Feedback of no known decision', count(toCount(sidecar.unmatched))],
+    ['Invalid feedback, not counted', invalidFeedback(sidecar)],
     ['Rewards come after', wait > 0 && `${seconds(wait)} on average`],
     ['Spools', count(toCount(sidecar.spools))],
     ['Worths are sums since', toCount(sidecar.since_us) > 0 && time(sidecar.since_us, nowUs)],
   ].filter(([, value]) => value))];
+}
+
+const invalidReasons = {
+  out_of_range: 'with a reward outside of the range', no_such_candidate: 'about a candidate that the request did not have',
+};
+
+function invalidFeedback({invalid_feedback: reasons = []}) {
+  const found = reasons.filter(({count: each}) => toCount(each) > 0);
+  return found.length > 0 && found.map(({name, count: each}) =>
+    `${count(toCount(each))} ${invalidReasons[name] ?? name}`).join(', ');
 }
 
 function part(number, whole, of) {

@@ -1,7 +1,7 @@
 // How the versions of a model were judged before they served, and whether
 // requests still look as in training.
 import {el} from './dom.js';
-import {count, short, toCount, toEstimate, toNumber} from './format.js';
+import {count, share, short, toCount, toEstimate, toNumber} from './format.js';
 import {driftLevel, versionName} from './judge.js';
 import {bar, barColumn, chip, empty, mark, table, time, withInterval} from './tables.js';
 
@@ -16,14 +16,18 @@ function underWay(run, nowUs) {
   return since > 0 ? el('p', {class: 'note'}, 'A run is under way since ', time(since, nowUs)) : null;
 }
 
-// Returns the outcome of the last run of each command of the trainer; null: none
-// has run.
+// Runs of one model that are listed before the last run of each kind.
+const mostEarlier = 5;
+
+// Returns the outcomes of the last run of each command of the trainer, and of the
+// runs before them; null: none has run.
 export function runsOf(model, nowUs) {
-  const runs = model.runs ?? [];
-  if (runs.length === 0) return null;
-  const rows = runs.map((run) => {
+  const last = model.runs ?? [];
+  if (last.length === 0) return null;
+  const runs = [...last, ...(model.earlier_runs ?? []).slice(0, mostEarlier)];
+  const rows = runs.map((run, i) => {
     const [word, kind] = outcomes[run.outcome] ?? [run.outcome, ''];
-    return {key: run.kind, cells: [
+    return {key: i < last.length ? run.kind : `${run.kind} ${run.time_us}`, cells: [
       el('code', {}, run.kind),
       [chip(word, kind), ' ', el('bdi', {}, run.verdict), underWay(run, nowUs),
         run.next_step && el('p', {class: 'note'}, el('bdi', {}, run.next_step))],
@@ -58,6 +62,14 @@ function rewardOptions({reward_options: given = ''}, model, status) {
   return all ? `${all.trim()} ` : '';
 }
 
+// Returns how often the test part was looked at, and what that has cost.
+function looksText(model) {
+  const looks = toCount(model.looks);
+  const left = toCount(model.error_budget_left);
+  return `The test part was looked at ${looks === 1 ? 'once' : `${count(looks)} times`}` +
+      (left > 0 ? `; ${share(left)} of the error budget of the gate is left for later looks: ` : ': ');
+}
+
 // Returns what the gate said of each version.
 export function trainingsOf(model, status, nowUs) {
   const judged = (model.versions ?? []).filter(({is_evaluated: is}) => is);
@@ -81,7 +93,7 @@ export function trainingsOf(model, status, nowUs) {
       {name: 'Look', number: true, hint: 'Which look at the test part it was'}, {name: 'When'}],
     rows, {class: 'trainings'}),
     el('p', {class: 'note', key: 'looks'},
-        looks > 0 && `The test part was looked at ${looks === 1 ? 'once' : `${count(looks)} times`}: `,
+        looks > 0 && looksText(model),
         looks > 0 && ['the store has the ledger ', el('code', {}, `${model.name}/looks.jsonl`), '. '],
         'Reports are files: ', el('code', {}, 'sortition-trainer train'), ' writes one with ',
         el('code', {}, '--report=FILE'), `; this judges ${versionName(judged[0].version)} by the log, on a page:`,

@@ -12,7 +12,7 @@ import {columnOf} from './columns.js';
 export function candidatesOf(features, {numFeatures, ids, query, types} = {}, name = 'features') {
   const isNamed = Array.isArray(features) && areObjects(features, name);
   if (isNamed && !isUnset(numFeatures)) refuse('numFeatures', numFeatures, `unset where ${name} are objects`);
-  const candidates = isNamed ? {columns: namedColumns(features, query ?? {}, types ?? {})} :
+  const candidates = isNamed ? {columns: namedColumns(features, query ?? {}, types ?? {}, name)} :
       matrix(features, numFeatures ?? undefined, name);
   if (!isNamed && !isUnset(query) && Object.keys(object('query', query)).length > 0) {
     throw new TypeError(`query has named columns, must be unset where ${name} are numbers`);
@@ -94,7 +94,7 @@ function sparse(features, numFeatures) {
 }
 
 // Keys that an object lacks are missing values.
-function namedColumns(rows, query, types) {
+function namedColumns(rows, query, types, rowsName) {
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
   object('types', types);
   const typeOf = (name) => Object.hasOwn(types, name) ? types[name] ?? undefined : undefined;
@@ -102,7 +102,7 @@ function namedColumns(rows, query, types) {
     numCandidates: rows.length,
     candidate: Array.from(names, (name) =>
       columnOf(name, rows.map((row) => Object.hasOwn(row, name) ? row[name] : undefined),
-          (row) => `features[${row}].${name}`, typeOf(name))),
+          (row) => `${rowsName}[${row}].${name}`, typeOf(name))),
     query: Object.entries(object('query', query)).map(([name, value]) =>
       columnOf(name, [value], () => `query.${name}`, typeOf(name))),
   };

@@ -48,7 +48,8 @@ export class Ranker {
   }
 
   async rerank(query, documents, options) {
-    return this.rank(...rerankArguments(query, documents, options ?? {}));
+    const [rows, given] = rerankArguments(query, documents, options ?? {});
+    return answers.ranking(await this.#decide('rank', ranking.Rank, rows, given, 'documents'));
   }
 
   async select(features, options) {
@@ -100,9 +101,10 @@ export class Ranker {
     this.#servers.close();
   }
 
-  async #decide(kind, method, features, given) {
+  // name: what the caller calls `features`.
+  async #decide(kind, method, features, given, name) {
     const options = given ?? {};
-    const request = decisionRequest(kind, features, options, this.#defaults);
+    const request = decisionRequest(kind, features, options, this.#defaults, name);
     const target = (decisionId, server) => {
       request.context.decisionId = decisionId;
       return this.#target(server, method.requestSerialize(request), decisionId);

@@ -1,6 +1,6 @@
 // Requests from arguments.
 import {
-  decisionIdOf, documentIndex, finite, flag, isObject, isUnset, list, object, optionsOf, refuse, text, uint32, uint64,
+  decisionIdOf, described, documentIndex, finite, flag, isObject, isUnset, list, object, optionsOf, refuse, text, uint32, uint64,
 } from './arguments.js';
 import {candidatesOf} from './features.js';
 import {makeId} from './ids.js';
@@ -28,10 +28,11 @@ export const shownNames = ['firstRank', 'seenRanks', 'notShown', ...callNames];
 export const feedbackNames = ['decisionId', 'reward', 'loss', 'rank', 'index', 'feedbackId'];
 export const baselineNames = ['action', 'abstain', 'logPropensity'];
 
-// Returns the request of a decision without its id. `kind`: a key of decisionNames.
-export function decisionRequest(kind, features, options, defaults) {
+// Returns the request of a decision without its id. `kind`: a key of decisionNames. `name`: what the caller calls
+// `features`.
+export function decisionRequest(kind, features, options, defaults, name = 'features') {
   const given = optionsOf(kind, options, decisionNames[kind]);
-  const request = {context: contextOf(features, given, defaults, kind === 'aggregate' ? 'scores' : 'features')};
+  const request = {context: contextOf(features, given, defaults, kind === 'aggregate' ? 'scores' : name)};
   if (kind === 'aggregate') return {...request, ...aggregation(given)};
   for (const name of ['topK', 'k']) if (name in given) request[name] = uint32(name, given[name]);
   return request;
@@ -88,12 +89,17 @@ function aggregation(options) {
 // Returns features and options of the call of rank that a rerank is, as POST /v1/rerank: texts are the column `text`,
 // the query is the query column `query`, and the given order is the baseline.
 export function rerankArguments(query, documents, options) {
-  const rows = list('documents', documents, 'texts or objects')
-      .map((document) => typeof document === 'string' ? {text: document} : document);
-  const eligible = isUnset(options.eligible) ? undefined : Array.from(options.eligible);
+  const rows = list('documents', documents, 'texts or objects').map((document, i) => {
+    if (typeof document === 'string') return {text: document};
+    if (!isObject(document)) refuse(`documents[${i}]`, document, 'a string, or an object of named columns');
+    if ('query' in document) refuse(`documents[${i}].query`, document.query, 'unset: the query is the column of this name');
+    return document;
+  });
+  object('the argument options of rerank', options);
+  const eligible = isUnset(options.eligible) ? undefined : list('eligible', options.eligible, 'true and false');
   const given = {
     ...options,
-    query: {query: text('query', query), ...options.query},
+    query: {query: text('query', query), ...object('options.query', options.query ?? {})},
     baseline: options.baseline ?? Array.from(rows.keys()).filter((i) => !eligible || eligible[i]),
     ...(eligible && {eligible}),
   };
@@ -119,7 +125,8 @@ export function feedbackMessage(feedback, name = 'feedback') {
   const {decisionId, reward, loss, rank, index, feedbackId = ''} = optionsOf(name, feedback, feedbackNames);
   const id = decisionIdOf(decisionId);
   if ((reward === undefined) === (loss === undefined)) {
-    throw new TypeError(`reward is ${reward}, loss is ${loss}, must be one of the two`);
+    const given = `reward is ${described(reward)}, loss is ${described(loss)}`;
+    throw new TypeError(`${given}, must be one of the two, such as {decisionId, reward: 1}`);
   }
   const value = reward === undefined ? {loss: finite('loss', loss)} : {reward: finite('reward', reward)};
   const place = {

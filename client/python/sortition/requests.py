@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Iterable, Mapping, Optional, TypedDict, Union
 
-from sortition.arguments import check_names, mapping, needed_text, refuse, set_field, text
+from sortition.arguments import check_names, listed, mapping, needed_text, refuse, set_field, text
 from sortition.features import fill_candidates, is_frame
 from sortition.ids import make_id
 from sortition.v1 import ranking_pb2
@@ -155,8 +155,15 @@ def rerank_arguments(
     if isinstance(documents, (str, bytes, Mapping)) or not isinstance(documents, Iterable):
         refuse("documents", documents, "a list of texts or of dictionaries")
     rows = [{"text": each} if isinstance(each, str) else each for each in documents]
+    for place, row in enumerate(rows):
+        if isinstance(row, Mapping) and "query" in row:
+            refuse(
+                f'documents[{place}]["query"]',
+                row["query"],
+                "absent: the query is the column of this name",
+            )
     given = dict(options)
-    given["query"] = {"query": text("query", query), **(given.get("query") or {})}
+    given["query"] = {"query": text("query", query)}
     if given.get("baseline") is None:
         given["baseline"] = _eligible_places(len(rows), given)
     if isinstance(given.get("top_k"), int):
@@ -167,7 +174,7 @@ def rerank_arguments(
 def _eligible_places(count: int, options: dict[str, Any]) -> list[int]:
     if options.get("eligible") is None:
         return list(range(count))
-    options["eligible"] = list(options["eligible"])
+    options["eligible"] = listed("eligible", options["eligible"], "True and False")
     return [place for place, eligible in enumerate(options["eligible"]) if eligible]
 
 

@@ -11,6 +11,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/features/schema/bound_columns.h"
+#include "core/features/schema/schema.h"
 
 namespace sortition {
 namespace {
@@ -29,6 +31,23 @@ absl::Status Misfit(const std::string& place, const JsonValue& cell,
                     absl::string_view must_be) {
   return absl::InvalidArgumentError(
       absl::StrCat(place, ShownValue(cell), ": must be ", must_be));
+}
+
+// Checks the bytes of a text, a category, or a category of a set.
+absl::Status CheckTextSize(const std::string& place, absl::string_view text,
+                           ColumnSchema::Type type) {
+  const size_t max_bytes =
+      type == ColumnSchema::TEXT ? kMostTextBytes : kMostCategoryBytes;
+  if (text.size() > max_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        place, " has ", text.size(), " bytes: must have at most ", max_bytes));
+  }
+  if (type != ColumnSchema::TEXT && text.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        place, " = \"\": must have 1 to ", max_bytes,
+        " bytes; leave it out, or write null, where the value is missing"));
+  }
+  return absl::OkStatus();
 }
 
 // Returns the type that a value has by itself; TYPE_UNSPECIFIED: an empty list,
@@ -186,6 +205,7 @@ class ColumnFiller {
   absl::Status AddText(const JsonValue& cell, size_t row,
                        google::protobuf::RepeatedPtrField<std::string>* texts) {
     if (cell.IsString()) {
+      RETURN_IF_ERROR(CheckTextSize(place_(row), TextOf(cell), type_));
       *texts->Add() = std::string(TextOf(cell));
     } else if (is_declared_ && IsInteger(cell)) {
       *texts->Add() = IntegerText(cell);
@@ -205,9 +225,16 @@ class ColumnFiller {
         return Misfit(absl::StrCat(place_(row), "[", i, "]"), cell[i],
                       "a text, as an entry of a list of texts");
       }
+      RETURN_IF_ERROR(CheckTextSize(absl::StrCat(place_(row), "[", i, "]"),
+                                    TextOf(cell[i]), type_));
       if (seen.insert(TextOf(cell[i])).second) {
         sets->add_values(std::string(TextOf(cell[i])));
       }
+    }
+    if (seen.size() > kMostSetValues) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(place_(row), " has ", seen.size(),
+                       " different texts: must have at most ", kMostSetValues));
     }
     EndSet(sets);
     return absl::OkStatus();
@@ -215,6 +242,11 @@ class ColumnFiller {
 
   absl::Status AddVector(const JsonValue& cell, size_t row,
                          v1::Vectors* vectors) {
+    if (cell.Empty() || cell.Size() > Schema::kMaxVectorSize) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(place_(row), " has ", cell.Size(),
+                       " numbers: must have 1 to ", Schema::kMaxVectorSize));
+    }
     if (cell.Size() != size_) {
       return absl::InvalidArgumentError(absl::StrCat(
           place_(row), " has ", cell.Size(), " numbers: must have ", size_,
@@ -258,6 +290,16 @@ absl::Status TooManyCells(const JsonPath& path, size_t columns, size_t rows) {
       kMaxCells, " values if each entry had each field"));
 }
 
+// Checks that the name of a field of the object at `path` can be that of a
+// column.
+absl::Status CheckFieldName(absl::string_view name, const JsonPath& path) {
+  const absl::Status status = CheckColumnName(std::string(name));
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "field \"", path.TextOfField(name),
+      "\": a column of that name cannot be; the ", status.message()));
+}
+
 // Returns the cells of each field that occurs in `rows`, in the order in which
 // they come first.
 absl::Status CollectCells(const JsonValue& rows, JsonPath* path,
@@ -282,6 +324,10 @@ absl::Status CollectCells(const JsonValue& rows, JsonPath* path,
       fits = add(kText, rows[row]);
     } else if (rows[row].IsObject()) {
       for (const auto& field : rows[row].GetObject()) {
+        if (!numbers.contains(TextOf(field.name))) {
+          const JsonPath::Scope scope(path, row);
+          RETURN_IF_ERROR(CheckFieldName(TextOf(field.name), *path));
+        }
         fits = fits && add(TextOf(field.name), field.value);
       }
     } else {
@@ -320,6 +366,12 @@ absl::Status AddRows(const JsonValue& rows, const ColumnTypes& types,
     RETURN_IF_ERROR(
         ColumnFiller(cells, types, place).AddTo(columns->mutable_candidate()));
   }
+  if (columns->candidate().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path->Text(),
+        " has no value: at least one entry must be a text, or an object with a "
+        "value that is not null"));
+  }
   return absl::OkStatus();
 }
 
@@ -328,6 +380,7 @@ absl::Status AddLists(const JsonValue& lists, const ColumnTypes& types,
   absl::string_view first;  // The first list.
   for (const auto& field : lists.GetObject()) {
     const absl::string_view name = TextOf(field.name);
+    RETURN_IF_ERROR(CheckFieldName(name, *path));
     if (!field.value.IsArray()) {
       RETURN_IF_ERROR(AddQueryValue(name, field.value, types, path, columns));
       continue;
@@ -361,6 +414,7 @@ absl::Status AddLists(const JsonValue& lists, const ColumnTypes& types,
 absl::Status AddQueryValues(const JsonValue& values, const ColumnTypes& types,
                             JsonPath* path, v1::Columns* columns) {
   for (const auto& field : values.GetObject()) {
+    RETURN_IF_ERROR(CheckFieldName(TextOf(field.name), *path));
     RETURN_IF_ERROR(
         AddQueryValue(TextOf(field.name), field.value, types, path, columns));
   }

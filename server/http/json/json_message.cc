@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "core/base/hash.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/reflection.h"
@@ -64,6 +65,18 @@ std::string FeedbackIdOf(const v1::Feedback& feedback) {
 
 }  // namespace
 
+std::string InWordsOfBody(const BodyNames& names, absl::string_view message) {
+  return absl::StrReplaceAll(message, names);
+}
+
+void JsonMessageParser::NoteName(absl::string_view field,
+                                 absl::string_view in_body) {
+  std::pair<std::string, std::string> name{field, in_body};
+  if (std::find(names_.begin(), names_.end(), name) == names_.end()) {
+    names_.push_back(std::move(name));
+  }
+}
+
 absl::Status JsonMessageParser::Parse(const JsonValue& json, Message* message) {
   root_ = message->GetDescriptor();
   return ParseMessage(json, message);
@@ -86,6 +99,13 @@ const ColumnTypes& JsonMessageParser::types() {
   return *types_;
 }
 
+absl::Status JsonMessageParser::RefuseMessage(const JsonValue& json,
+                                              const Descriptor& type) const {
+  return path_.Refuse(
+      json, absl::StrCat(&type == root_ ? "a JSON object" : "an object",
+                         SuchAs(type)));
+}
+
 absl::Status JsonMessageParser::UnknownField(const Descriptor& type,
                                              absl::string_view key) const {
   return absl::InvalidArgumentError(
@@ -98,7 +118,7 @@ absl::Status JsonMessageParser::ParseMessage(const JsonValue& json,
   if (json.IsArray()) return ParseListForm(json, message);
   const Descriptor& type = *message->GetDescriptor();
   if (!json.IsObject()) {
-    return path_.Refuse(json, &type == root_ ? "a JSON object" : "an object");
+    return RefuseMessage(json, type);
   }
   if (&type == v1::Columns::descriptor() && NamesColumns(json)) {
     return AddLists(json, types(), &path_,
@@ -106,6 +126,7 @@ absl::Status JsonMessageParser::ParseMessage(const JsonValue& json,
   }
   if (&type == v1::ReportFeedbackRequest::descriptor() &&
       json.MemberCount() > 0 && !json.HasMember("feedback")) {
+    NoteName("feedback[0]: ", "");
     return ParseShortFeedback(
         json, DynamicCastToGenerated<v1::ReportFeedbackRequest>(message)
                   ->add_feedback());
@@ -137,6 +158,7 @@ absl::Status JsonMessageParser::ParseFields(const JsonValue& json,
           "\" are two spellings of one field: only one of them may be there"));
     }
     seen.emplace_back(field, key);
+    if (key != absl::string_view(field->name())) NoteName(field->name(), key);
     if (member.value.IsNull()) continue;
     const auto* const choice = field->real_containing_oneof();
     if (choice != nullptr && reflection.HasOneof(*message, choice)) {
@@ -177,7 +199,8 @@ absl::Status JsonMessageParser::ParseList(const JsonValue& json,
     return ParseRows(json, field, message);
   }
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_FLOAT) {
-    return ParseFloats(json, field, message);
+    // The call itself refuses what is not finite here.
+    return ParseFloats(json, field, /*are_finite=*/false, message);
   }
   for (rapidjson::SizeType i = 0; i < json.Size(); ++i) {
     const JsonPath::Scope scope(&path_, i);
@@ -188,12 +211,12 @@ absl::Status JsonMessageParser::ParseList(const JsonValue& json,
 
 absl::Status JsonMessageParser::ParseFloats(const JsonValue& json,
                                             const FieldDescriptor* field,
-                                            Message* message) {
+                                            bool are_finite, Message* message) {
   auto values = message->GetReflection()->GetMutableRepeatedFieldRef<float>(
       message, field);
   for (rapidjson::SizeType i = 0; i < json.Size(); ++i) {
     const std::optional<float> value = ToFloat(json[i]);
-    if (!value.has_value()) {
+    if (!value.has_value() || (are_finite && !std::isfinite(*value))) {
       const JsonPath::Scope scope(&path_, i);
       return path_.Refuse(json[i], ExpectedEntry(field));
     }
@@ -337,6 +360,11 @@ absl::Status JsonMessageParser::ParseListForm(const JsonValue& json,
         DynamicCastToGenerated<v1::ReportFeedbackRequest>(message);
     for (rapidjson::SizeType i = 0; i < json.Size(); ++i) {
       const JsonPath::Scope scope(&path_, i);
+      if (i == 0) {
+        // "[0]" or "calls[2].request[0]": what is before the number.
+        const std::string first = path_.Text();
+        NoteName("feedback[", first.substr(0, first.size() - 2));
+      }
       RETURN_IF_ERROR(ParseShortFeedback(json[i], request->add_feedback()));
     }
     return absl::OkStatus();
@@ -345,7 +373,7 @@ absl::Status JsonMessageParser::ParseListForm(const JsonValue& json,
     RETURN_IF_ERROR(ParseList(json, list, message));
     return Complete(message);
   }
-  return path_.Refuse(json, type == root_ ? "a JSON object" : "an object");
+  return RefuseMessage(json, *type);
 }
 
 absl::Status JsonMessageParser::ParseCandidateList(const JsonValue& json,
@@ -356,8 +384,12 @@ absl::Status JsonMessageParser::ParseCandidateList(const JsonValue& json,
         path_.Text(), " is an empty list: must have an entry per candidate"));
   }
   if (!json[0].IsArray()) {
+    NoteName("context.candidates.columns", path_.Text());
     return AddRows(json, types(), &path_, candidates->mutable_columns());
   }
+  NoteName("context.candidates.num_features",
+           absl::StrCat("the length of the rows of ", path_.Text()));
+  NoteName("context.candidates.dense", path_.Text());
   v1::DenseFeatures* const dense = candidates->mutable_dense();
   RETURN_IF_ERROR(ParseRows(
       json, v1::DenseFeatures::descriptor()->FindFieldByName("values"), dense));
@@ -392,7 +424,7 @@ absl::Status JsonMessageParser::ParseRows(const JsonValue& rows,
           path_.Text(), " has ", rows[i].Size(), " numbers: must have ",
           size == 0 ? "at least 1" : absl::StrCat(size, ", as the first row")));
     }
-    RETURN_IF_ERROR(ParseFloats(rows[i], field, message));
+    RETURN_IF_ERROR(ParseFloats(rows[i], field, /*are_finite=*/true, message));
   }
   if (message->GetDescriptor() == v1::Vectors::descriptor()) {
     DynamicCastToGenerated<v1::Vectors>(message)->set_size(size);
@@ -419,7 +451,9 @@ absl::Status JsonMessageParser::ParseNamedColumns(const JsonValue& json,
 
 absl::Status JsonMessageParser::ParseShortFeedback(const JsonValue& json,
                                                    Message* message) {
-  if (!json.IsObject()) return path_.Refuse(json, "an object");
+  if (!json.IsObject()) {
+    return RefuseMessage(json, *message->GetDescriptor());
+  }
   RETURN_IF_ERROR(ParseFields(json, message));
   auto* const feedback = DynamicCastToGenerated<v1::Feedback>(message);
   if (feedback->feedback_id().empty()) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,6 +21,13 @@ namespace sortition {
 // Nullopt: the server has no such model.
 using FindColumnTypes =
     std::function<std::optional<ColumnTypes>(absl::string_view model)>;
+
+// How a body names what the messages of gRPC name in another way: each pair is
+// the name in the message and the name in the body.
+using BodyNames = std::vector<std::pair<std::string, std::string>>;
+
+// Returns an error message of gRPC with the names that the body has.
+std::string InWordsOfBody(const BodyNames& names, absl::string_view message);
 
 // A value that may be any JSON (google.protobuf.Value, Struct).
 struct UntypedJson {
@@ -47,6 +55,9 @@ class JsonMessageParser {
   // there. They view the tree.
   const std::vector<UntypedJson>& untyped() const { return untyped_; }
 
+  // Names of the body that errors of the call itself need: InWordsOfBody().
+  const BodyNames& names() const { return names_; }
+
  private:
   using Descriptor = google::protobuf::Descriptor;
   using FieldDescriptor = google::protobuf::FieldDescriptor;
@@ -59,7 +70,7 @@ class JsonMessageParser {
   absl::Status ParseList(const JsonValue& json, const FieldDescriptor* field,
                          Message* message);
   absl::Status ParseFloats(const JsonValue& json, const FieldDescriptor* field,
-                           Message* message);
+                           bool are_finite, Message* message);
   absl::Status ParseMap(const JsonValue& json, const FieldDescriptor* field,
                         Message* message);
   // Parses one value, or one entry of a list.
@@ -80,11 +91,16 @@ class JsonMessageParser {
                                  const FieldDescriptor* field,
                                  Message* message);
   absl::Status ParseShortFeedback(const JsonValue& json, Message* feedback);
+  // Notes that the body has `in_body` where errors of the call name `field`.
+  void NoteName(absl::string_view field, absl::string_view in_body);
   // Sets what a short form leaves out, once the fields of `message` are parsed.
   absl::Status Complete(Message* message);
 
   // Returns the types of the columns of the model that the request names.
   const ColumnTypes& types();
+  // Returns the error of a value that is not a message of `type`.
+  absl::Status RefuseMessage(const JsonValue& json,
+                             const Descriptor& type) const;
   absl::Status UnknownField(const Descriptor& type,
                             absl::string_view key) const;
 
@@ -95,6 +111,7 @@ class JsonMessageParser {
   std::optional<ColumnTypes> types_;
   std::optional<uint32_t> row_size_;  // Numbers in a row of dense features.
   std::vector<UntypedJson> untyped_;
+  BodyNames names_;
 };
 
 }  // namespace sortition

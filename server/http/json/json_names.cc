@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -10,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/nearest_name.h"
 #include "sortition/v1/columns.pb.h"
+#include "sortition/v1/http.pb.h"
 #include "sortition/v1/ranking.pb.h"
 
 namespace sortition {
@@ -32,7 +35,8 @@ std::string Normalised(absl::string_view name) {
 std::string NearestField(const Descriptor& type, absl::string_view key) {
   const std::string wanted = Normalised(key);
   std::string nearest;
-  size_t best = std::min(MaxMisspelling(wanted), (wanted.size() + 1) / 2) + 1;
+  // A third of the letters: "rating" is not "rank".
+  size_t best = std::max<size_t>(wanted.size() / 3, 1) + 1;
   for (int i = 0; i < type.field_count(); ++i) {
     const std::string& name = type.field(i)->name();
     const std::string known = Normalised(name);
@@ -186,6 +190,14 @@ absl::string_view ChosenKey(
 
 std::string NameHint(const Descriptor& root, const Descriptor& type,
                      const JsonPath& path, absl::string_view key) {
+  // Other rerankers, and this server's own calls, have other names.
+  constexpr absl::string_view kDocuments[] = {"candidates", "docs", "items",
+                                              "passages"};
+  if (&type == v1::RerankRequest::descriptor() &&
+      std::find(std::begin(kDocuments), std::end(kDocuments), key) !=
+          std::end(kDocuments)) {
+    return "did you mean \"documents\"?";
+  }
   if (const std::string near = NearestField(type, key); !near.empty()) {
     return absl::StrCat("did you mean \"", path.TextOfField(near), "\"?");
   }
@@ -196,7 +208,39 @@ std::string NameHint(const Descriptor& root, const Descriptor& type,
   for (int i = 0; i < type.field_count(); ++i) {
     names.push_back(type.field(i)->name());
   }
-  return absl::StrCat("must be one of ", absl::StrJoin(names, ", "));
+  return absl::StrCat("must be one of ", absl::StrJoin(names, ", "),
+                      SuchAs(type));
+}
+
+std::string SuchAs(const Descriptor& type) {
+  constexpr absl::string_view kRank =
+      R"({"context": {"candidates": [{"title": "a"}, {"title": "b"}]}})";
+  const std::pair<const Descriptor*, absl::string_view> examples[] = {
+      {v1::RankRequest::descriptor(), kRank},
+      {v1::SelectRequest::descriptor(), kRank},
+      {v1::LabelRequest::descriptor(), kRank},
+      {v1::AggregateRequest::descriptor(),
+       R"({"context": {"candidates": [[0.9, 0.1], [0.2, 0.7]]}})"},
+      {v1::RerankRequest::descriptor(),
+       R"({"query": "q", "documents": ["a", "b"]})"},
+      {v1::ReportShownRequest::descriptor(),
+       R"({"decision_id": "d", "shown": [2, 0, 1]})"},
+      {v1::ReportFeedbackRequest::descriptor(),
+       R"({"decision_id": "d", "index": 0, "reward": 1})"},
+      {v1::Feedback::descriptor(),
+       R"({"decision_id": "d", "index": 0, "reward": 1})"},
+      {v1::BatchRequest::descriptor(),
+       R"({"calls": [{"method": "rank", "request": {}}]})"},
+      {v1::BatchRequest::Call::descriptor(),
+       R"({"method": "rank", "request": {}})"},
+      {v1::DecisionContext::descriptor(),
+       R"({"candidates": [{"title": "a"}, {"title": "b"}]})"},
+      {v1::Candidates::descriptor(), R"([{"title": "a"}, {"title": "b"}])"},
+      {v1::Baseline::descriptor(), R"({"action": [1, 0]})"}};
+  for (const auto& [known, example] : examples) {
+    if (known == &type) return absl::StrCat(", such as ", example);
+  }
+  return "";
 }
 
 }  // namespace sortition

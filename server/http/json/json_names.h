@@ -43,4 +43,8 @@ std::string NameHint(const google::protobuf::Descriptor& root,
                      const google::protobuf::Descriptor& type,
                      const JsonPath& path, absl::string_view key);
 
+// Returns ", such as {…}" with a short body that is valid where a message of
+// `type` is expected; empty: there is no example of the type.
+std::string SuchAs(const google::protobuf::Descriptor& type);
+
 }  // namespace sortition

@@ -145,7 +145,41 @@ TEST(TopTextTest, SaysWhatCameOfTheLastTraining) {
   EXPECT_THAT(Text(ViewOf(json)),
               HasSubstr("\n  answers rollout, running for 1m\n"));
   EXPECT_THAT(Text(ViewOf(kStatus)),
-              HasSubstr("Training, the last run of each kind\n  none yet"));
+              HasSubstr("Training, the last runs\n  none yet"));
+}
+
+// The second look has 6 / (2 pi)^2 = 15.2 % and the first one 60.8 % of the
+// budget, so 24 % is left.
+TEST(TopTextTest, ListsEarlierRunsAndTheLooksThatWereSpent) {
+  std::string json = kStatus;
+  const std::string before = "\"traffic\": [{\"version\": \"6\"";
+  std::string earlier;
+  for (int i = 0; i < 7; ++i) {
+    earlier += std::string(i == 0 ? "" : ", ") +
+               R"({"kind": "train", "outcome": "NOTHING_BETTER",
+                   "time_us": "1000000000000", "verdict": "verdict )" +
+               std::to_string(i) + "\"}";
+  }
+  json.replace(json.find(before), before.size(),
+               R"("runs": [{"kind": "train", "outcome": "DONE",
+                   "time_us": "1011160000000", "verdict": "published"}],
+                   "looks": "2", "error_budget_left": 0.24,
+                   "earlier_runs": [)" +
+                   earlier + "], " + before);
+  const TopView view = ViewOf(json);
+  EXPECT_THAT(LineWith(view, "verdict 0"),
+              HasSubstr("before: answers train, nothing better, 3h"));
+  EXPECT_NE(LineWith(view, "verdict 4"), "");
+  EXPECT_EQ(LineWith(view, "verdict 5"), "");
+  EXPECT_THAT(Text(view), HasSubstr("answers: 2 looks at the test part of"));
+  EXPECT_THAT(Text(view), HasSubstr("24 %"));
+}
+
+TEST(TopTextTest, CountsInvalidFeedback) {
+  const TopView view = ViewOf(R"({"process": {"role": "server"}, "server": {},
+    "sidecar": {"invalid_feedback": [{"name": "out_of_range", "count": "2"},
+                {"name": "no_such_candidate", "count": "5"}]}})");
+  EXPECT_THAT(Text(view), HasSubstr("7 invalid"));
 }
 
 TEST(TopTextTest, SaysWhatIsWrong) {

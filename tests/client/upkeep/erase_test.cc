@@ -246,8 +246,8 @@ TEST_F(EraseTest, TheProgramSaysWhatIsLeft) {
   EXPECT_EQ(run.exit_code, kExitNotYet) << run.error;
   EXPECT_THAT(run.out, HasSubstr("erased: 2 decisions, 2 tuples"));
   EXPECT_THAT(run.out, HasSubstr("left: 1 feedback in"));
-  EXPECT_THAT(run.out, HasSubstr("not erased here: versions in the model "
-                                 "store keep up to warmup_queries decisions"));
+  EXPECT_THAT(run.out, HasSubstr("not erased here: model versions that an "
+                                 "older sortition-trainer published"));
   ASSERT_OK(open->Close());
   EXPECT_EQ(Sortition(command).exit_code, kExitOk);
   ExpectGone();

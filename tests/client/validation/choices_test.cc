@@ -227,6 +227,24 @@ TEST_F(RanksTest, FeedbackAboutACandidateThatIsNotInTheAction) {
                                "99, must be about a candidate of the action")));
 }
 
+TEST_F(RanksTest, FeedbackAboutACandidateThatTheRequestDidNotHave) {
+  log::v1::LogRecord record;
+  log::v1::LateFeedback& late = *record.mutable_late();
+  late.set_reason(log::v1::LateFeedback::AFTER_WINDOW);
+  late.mutable_feedback()->set_decision_id("d1");
+  late.mutable_feedback()->set_index(99);
+  more_.push_back(record);
+  late.set_reason(log::v1::LateFeedback::NO_SUCH_CANDIDATE);
+  late.mutable_feedback()->set_decision_id("d2");
+  more_.push_back(record);
+  Write(Orders());
+  EXPECT_THAT(Found().at("ranks").text,
+              testing::AllOf(
+                  HasSubstr("1 of 2 late feedback"),
+                  HasSubstr("feedback of decision d2 is about document_index "
+                            "99, must be below the number of candidates")));
+}
+
 TEST_F(RanksTest, MoreRanksSeenThanDecided) {
   for (const uint32_t seen : {0u, 4u}) {
     Tuples tuples = Orders();

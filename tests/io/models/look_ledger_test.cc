@@ -99,5 +99,18 @@ TEST(ShareOfLookTest, AllSharesAddUpToOne) {
   EXPECT_GT(sum, 1 - 1e-6);
 }
 
+// The shares of all looks add up to 1.
+TEST(LookSharesTest, WhatIsLeftIsTheShareOfAllLaterLooks) {
+  EXPECT_EQ(ShareLeftAfter(0), 1);
+  EXPECT_NEAR(ShareLeftAfter(1), 1 - 0.6079271018540267, 1e-15);
+  EXPECT_NEAR(ShareLeftAfter(2), 1 - 1.25 * 0.6079271018540267, 1e-15);
+  // A long ledger takes another way.
+  for (const uint64_t looks : {10000u, 10001u}) {
+    EXPECT_NEAR(ShareLeftAfter(looks) - ShareLeftAfter(looks + 1),
+                ShareOfLook(looks + 1), 1e-12);
+  }
+  EXPECT_GT(ShareLeftAfter(uint64_t{1} << 60), 0);
+}
+
 }  // namespace
 }  // namespace sortition

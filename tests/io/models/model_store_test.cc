@@ -91,8 +91,8 @@ TEST_F(ModelStoreTest, LoadsWhatWasPublished) {
   EXPECT_EQ(stored.model.SerializeAsString(), expected.SerializeAsString());
   EXPECT_THAT(stored.checksum, SizeIs(32));
   ASSERT_THAT(stored.warmup, SizeIs(2));
-  EXPECT_EQ(stored.warmup[1].SerializeAsString(),
-            warmup[1].SerializeAsString());
+  // Without the id, which could name a user.
+  EXPECT_EQ(stored.warmup[1].ShortDebugString(), "dense_values: 0.5");
   ASSERT_OK_AND_ASSIGN(const auto read, store_.LoadEvaluation("ads", 1));
   EXPECT_EQ(read.SerializeAsString(), evaluation.SerializeAsString());
 }

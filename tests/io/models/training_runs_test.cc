@@ -53,6 +53,40 @@ TEST_F(TrainingRunsTest, TheLastRunOfEachKindStays) {
   EXPECT_THAT(ReadTrainingRuns(dir_.path(), "other", nullptr), IsEmpty());
 }
 
+TEST_F(TrainingRunsTest, FourEarlierRunsOfEachKindStay) {
+  EXPECT_THAT(ReadEarlierRuns(dir_.path(), "m"), IsEmpty());
+  for (int64_t time_us = 1; time_us <= 7; ++time_us) {
+    ASSERT_OK(WriteTrainingRun(dir_.path(), "m",
+                               MakeRun("train", time_us, TrainingRun::DONE)));
+  }
+  for (const int64_t time_us : {4, 8}) {
+    ASSERT_OK(WriteTrainingRun(dir_.path(), "m",
+                               MakeRun("prune", time_us, TrainingRun::DONE)));
+  }
+  // Of the last runs, train 7 and prune 8, neither is among them.
+  std::vector<std::string> runs;
+  for (const TrainingRun& run : ReadEarlierRuns(dir_.path(), "m")) {
+    runs.push_back(run.kind() + " " + std::to_string(run.time_us()));
+  }
+  EXPECT_THAT(runs, testing::ElementsAre("train 6", "train 5", "prune 4",
+                                         "train 4", "train 3"));
+  // Older servers read the files with the other suffix only.
+  EXPECT_THAT(Read(), SizeIs(2));
+}
+
+TEST_F(TrainingRunsTest, DamagedEarlierRunsBeginAnew) {
+  const std::string path = dir_ / "m/.runs/train.earlier";
+  for (int64_t time_us = 1; time_us <= 2; ++time_us) {
+    ASSERT_OK(WriteTrainingRun(dir_.path(), "m",
+                               MakeRun("train", time_us, TrainingRun::DONE)));
+  }
+  ASSERT_OK(WriteFile(path, "nonsense"));
+  EXPECT_THAT(ReadEarlierRuns(dir_.path(), "m"), IsEmpty());
+  ASSERT_OK(WriteTrainingRun(dir_.path(), "m",
+                             MakeRun("train", 3, TrainingRun::DONE)));
+  EXPECT_THAT(ReadEarlierRuns(dir_.path(), "m"), SizeIs(1));
+}
+
 TEST_F(TrainingRunsTest, FailuresAndWaitingKeepTheTimeOfTheLastSuccess) {
   const struct {
     TrainingRun::Outcome outcome;

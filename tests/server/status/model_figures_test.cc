@@ -108,6 +108,7 @@ TEST_F(ModelFiguresTest, VersionsHaveTheirEvaluationUsesAndLooks) {
   EXPECT_EQ(figures.version(), 2u);
   EXPECT_EQ(figures.policy(), "softmax_selection");
   EXPECT_EQ(figures.looks(), 2u);
+  EXPECT_EQ(figures.error_budget_left(), ShareLeftAfter(2));
   ASSERT_THAT(figures.versions(), SizeIs(2));
   const status::v1::Version& newest = figures.versions(0);
   EXPECT_EQ(newest.version(), 2u);

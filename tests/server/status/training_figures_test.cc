@@ -37,7 +37,7 @@ TEST(TrainingFiguresTest, AFailedRunIsAWarningAndOthersAreNot) {
   SetRuns({MakeRun("prune", TrainingRun::DONE, 0, 1),
            MakeRun("rollout", TrainingRun::NOT_YET, 4, 0),
            MakeRun("train", TrainingRun::FAILED, 1, 0)},
-          &model);
+          model.mutable_runs());
   EXPECT_THAT(model.runs(), SizeIs(3));
   AddRunWarnings(&status);
   ASSERT_THAT(status.warnings(), SizeIs(2));

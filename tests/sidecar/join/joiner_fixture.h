@@ -34,7 +34,8 @@ class JoinerTest : public testing::Test {
   }
 
   void Decide(const std::string& id, double seconds, uint64_t answer = 1) {
-    joiner().AddDecision(NextPlace(), id, At(seconds), answer);
+    joiner().AddDecision(NextPlace(), id, At(seconds),
+                         {.answer = answer, .num_candidates = num_candidates_});
     Collect();
   }
   void Feed(const std::string& feedback_id, const std::string& id,
@@ -46,6 +47,24 @@ class JoinerTest : public testing::Test {
     feedback.set_time_us(At(seconds));
     feedback.set_reward(reward);
     if (rank.has_value()) feedback.set_rank(*rank);
+    joiner().AddFeedback(NextPlace(), feedback);
+    Collect();
+  }
+  // Decides to abstain.
+  void Abstain(const std::string& id, double seconds) {
+    joiner().AddDecision(
+        NextPlace(), id, At(seconds),
+        {.answer = 1, .num_candidates = num_candidates_, .is_empty = true});
+    Collect();
+  }
+  void FeedIndex(const std::string& feedback_id, const std::string& id,
+                 double seconds, double reward, uint32_t index) {
+    log::v1::Feedback feedback;
+    feedback.set_feedback_id(feedback_id);
+    feedback.set_decision_id(id);
+    feedback.set_time_us(At(seconds));
+    feedback.set_reward(reward);
+    feedback.set_index(index);
     joiner().AddFeedback(NextPlace(), feedback);
     Collect();
   }
@@ -76,9 +95,16 @@ class JoinerTest : public testing::Test {
     }
   }
   static std::string Suffix(log::v1::LateFeedback::Reason reason) {
-    return reason == log::v1::LateFeedback::AFTER_WINDOW   ? ":late"
-           : reason == log::v1::LateFeedback::OUT_OF_RANGE ? ":range"
-                                                           : ":unknown";
+    switch (reason) {
+      case log::v1::LateFeedback::AFTER_WINDOW:
+        return ":late";
+      case log::v1::LateFeedback::OUT_OF_RANGE:
+        return ":range";
+      case log::v1::LateFeedback::NO_SUCH_CANDIDATE:
+        return ":candidate";
+      default:
+        return ":unknown";
+    }
   }
   std::vector<double> Rewards() const {
     std::vector<double> rewards;
@@ -90,6 +116,7 @@ class JoinerTest : public testing::Test {
 
   config::v1::JoinOptions options_;
   std::optional<Joiner> joiner_;
+  uint32_t num_candidates_ = 20;  // Of Decide().
   uint32_t segment_ = 1;
   uint64_t offset_ = 100;
   std::vector<ClosedDecision> closed_;

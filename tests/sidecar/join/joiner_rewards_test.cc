@@ -68,6 +68,61 @@ TEST_F(JoinerTest, ByDefaultEveryRewardOfUseIsJoined) {
   EXPECT_THAT(late_, IsEmpty());
 }
 
+class NoSuchCandidateTest
+    : public JoinerTest,
+      public testing::WithParamInterface<JoinOptions::Aggregation> {
+ protected:
+  NoSuchCandidateTest() {
+    options_.set_aggregation(GetParam());
+    num_candidates_ = 3;
+  }
+};
+
+// Candidates are 0, 1 and 2, so that an order has no rank beyond 2. The
+// feedback that names others would be the earliest, the smallest or the
+// largest, and would move the sum and the mean.
+TEST_P(NoSuchCandidateTest, FeedbackAboutNoCandidateCountsInNoReward) {
+  Decide("a", 0);
+  FeedIndex("f1", "a", 1, 100, 3);
+  FeedIndex("f2", "a", 1, -100, 4'000'000'000);
+  Feed("f3", "a", 1, 100, 3);
+  FeedIndex("f4", "a", 2, 1, 2);
+  Advance(20);
+  EXPECT_THAT(Rewards(), ElementsAre(1));
+  EXPECT_THAT(late_,
+              ElementsAre("f1:candidate", "f2:candidate", "f3:candidate"));
+  EXPECT_EQ(joiner().counts().no_such_candidate, 3u);
+  EXPECT_EQ(joiner().counts().feedback, 1u);
+  EXPECT_EQ(closed_[0].records.size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, NoSuchCandidateTest,
+                         testing::Values(JoinOptions::EARLIEST,
+                                         JoinOptions::SUM, JoinOptions::MEAN,
+                                         JoinOptions::MAX, JoinOptions::MIN));
+
+TEST_F(JoinerTest, FeedbackAboutNoCandidateLeavesTheDefaultReward) {
+  num_candidates_ = 3;
+  FeedIndex("early", "a", 0, 1, 3);  // Waits for its decision.
+  Decide("a", 1);
+  Advance(20);
+  EXPECT_THAT(Rewards(), ElementsAre(-7));
+  EXPECT_FALSE(closed_[0].has_feedback);
+  EXPECT_THAT(late_, ElementsAre("early:candidate"));
+}
+
+// Where a decision does not say how many candidates it had, and after the
+// window, nothing is known about candidates.
+TEST_F(JoinerTest, UnknownCandidatesAndLateFeedbackAreJudgedAsBefore) {
+  num_candidates_ = 0;
+  Decide("a", 0);
+  FeedIndex("f1", "a", 1, 2, 77);
+  FeedIndex("f2", "a", 10.5, 2, 77);
+  Advance(20);
+  EXPECT_THAT(Rewards(), ElementsAre(2));
+  EXPECT_THAT(late_, ElementsAre("f2:late"));
+}
+
 // A double click on rank 0 is one click. A thumb up on rank 1 at 1 s becomes a
 // thumb down at 3 s, whatever the order in which the two arrive. Feedback
 // without a rank repeats only feedback without a rank.

@@ -1,7 +1,10 @@
 // Reports of what was shown: pages, and how far the user looked.
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -133,6 +136,80 @@ TEST_F(JoinerShownTest, OnlyIfShownAsksWhetherAnythingWas) {
   }
   EXPECT_THAT(wanted,
               ElementsAre(true, true, true, false, false, false, false));
+}
+
+// Nothing is what an abstention shows, so a report of nothing says that it was
+// carried out. An abstention that no report came for is left out, as every
+// decision is.
+TEST_F(JoinerShownTest, OnlyIfShownKeepsAbstentionsThatAreReported) {
+  options_.set_only_if_shown(true);
+  for (const char* id : {"not", "viewport", "something else", "silent"}) {
+    Abstain(id, 0);
+  }
+  Report("not", 1, NotShown());
+  Report("viewport", 1, Viewport(1));
+  Report("something else", 1, Page(0, {1}));
+  Advance(20);
+  std::vector<bool> wanted;
+  for (const ClosedDecision& closed : closed_) {
+    wanted.push_back(closed.is_wanted);
+  }
+  EXPECT_THAT(wanted, ElementsAre(true, true, true, false));
+}
+
+// A world of known truth: an abstention earns 0.3, candidate 0 earns 0.9 and
+// candidate 1 earns 0.1 on average. The logging policy abstains with 1/2 and
+// takes each candidate with 1/4. Whether the page reaches the user, with 0.6,
+// depends on nothing. The importance-weighted mean of a policy over what
+// only_if_shown keeps must be the worth of the policy; leaving the abstentions
+// out takes 0.9 / 2 and 0.1 / 2 for the worth of a policy that abstains half of
+// the time.
+TEST_F(JoinerShownTest, OnlyIfShownDoesNotBiasEstimatesByAbstentions) {
+  options_.set_only_if_shown(true);
+  options_.set_default_reward(0);
+  constexpr int kDecisions = 20000;
+  const double logged[] = {0.25, 0.25, 0.5};
+  const double worth[] = {0.9, 0.1, 0.3};
+  const double target[] = {0.4, 0.1, 0.5};
+  std::mt19937 random(7);
+  const auto uniform = [&random] {
+    return std::uniform_real_distribution<double>(0, 1)(random);
+  };
+  std::map<int64_t, size_t> actions;  // By time.
+  for (int i = 0; i < kDecisions; ++i) {
+    const std::string id = "d" + std::to_string(i);
+    const double u = uniform();
+    const size_t action = u < logged[0] ? 0 : u < logged[0] + logged[1] ? 1 : 2;
+    const double seconds = i * 0.001;
+    actions[At(seconds)] = action;
+    action == 2 ? Abstain(id, seconds) : Decide(id, seconds);
+    const bool is_seen = uniform() < 0.6;
+    if (!is_seen) continue;
+    Report(id, seconds,
+           action == 2 ? NotShown()
+                       : Page(0, {static_cast<uint32_t>(action)}));
+    if (uniform() < worth[action]) Feed("f" + id, id, seconds, 1);
+  }
+  Advance(1000);
+  double sum = 0;
+  double squares = 0;
+  double kept = 0;
+  for (const ClosedDecision& closed : closed_) {
+    if (!closed.is_wanted) continue;
+    const size_t action = actions.at(closed.time_us);
+    const double value = closed.reward * target[action] / logged[action];
+    ++kept;
+    sum += value;
+    squares += value * value;
+  }
+  ASSERT_EQ(closed_.size(), static_cast<size_t>(kDecisions));
+  const double mean = sum / kept;
+  const double error = std::sqrt((squares / kept - mean * mean) / kept);
+  // 0.4 * 0.9 + 0.1 * 0.1 + 0.5 * 0.3 = 0.52, within five standard errors.
+  // Without the abstentions it is 2 * (0.36 + 0.01) = 0.74.
+  EXPECT_NEAR(mean, 0.52, 5 * error);
+  EXPECT_LT(error, 0.01);
+  EXPECT_NEAR(kept, 0.6 * kDecisions, 5 * std::sqrt(0.24 * kDecisions));
 }
 
 // Pages of different ranks, two of which hold a rank twice, one beyond a gap,

@@ -164,9 +164,10 @@ TEST_F(JoinerTest, AnIdIsFreeAgainAfterTwoWindows) {
 
 // The same with one late look: nothing was emitted in between.
 TEST_F(JoinerTest, AnIdIsFreeAgainThoughItsFirstUseIsStillPending) {
-  joiner().AddDecision(NextPlace(), "a", At(0), 1);
-  joiner().AddDecision(NextPlace(), "a", At(20), 1);
-  joiner().AddDecision(NextPlace(), "a", At(30), 1);  // A new use: 0 + 30.
+  joiner().AddDecision(NextPlace(), "a", At(0), {.answer = 1});
+  joiner().AddDecision(NextPlace(), "a", At(20), {.answer = 1});
+  joiner().AddDecision(NextPlace(), "a", At(30),
+                       {.answer = 1});  // A new use: 0 + 30.
   Feed("f1", "a", 31, 5);
   Feed("f2", "a", 32, 5);  // After the first use was emitted.
   Advance(50);
@@ -176,7 +177,7 @@ TEST_F(JoinerTest, AnIdIsFreeAgainThoughItsFirstUseIsStillPending) {
 }
 
 TEST_F(JoinerTest, FeedbackAfterTwoWindowsIsUnknownThoughNothingWasEmitted) {
-  joiner().AddDecision(NextPlace(), "a", At(0), 1);
+  joiner().AddDecision(NextPlace(), "a", At(0), {.answer = 1});
   Feed("f1", "a", 20.000001, 1);
   Advance(60);
   EXPECT_THAT(late_, ElementsAre("f1:unknown"));
@@ -270,10 +271,10 @@ TEST_F(JoinerTest, SurvivesAbsurdTimes) {
   feedback.set_decision_id("a");
   feedback.set_time_us(std::numeric_limits<int64_t>::min());
   joiner().AddDecision(NextPlace(), "a", std::numeric_limits<int64_t>::max(),
-                       1);
+                       {.answer = 1});
   joiner().AddFeedback(NextPlace(), feedback);
   joiner().AddDecision(NextPlace(), "b", std::numeric_limits<int64_t>::min(),
-                       1);
+                       {.answer = 1});
   Collect();
   EXPECT_EQ(joiner().num_pending(), 2u);
 }

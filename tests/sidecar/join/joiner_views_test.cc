@@ -76,7 +76,8 @@ TEST_F(JoinerViewsTest, IsLateOnceTheDecisionIsOut) {
 }
 
 TEST_F(JoinerViewsTest, ADecisionThatIsNotKeptNeedsNone) {
-  joiner().AddDecision(NextPlace(), "a", At(0), 1, /*is_kept=*/false);
+  joiner().AddDecision(NextPlace(), "a", At(0),
+                       {.answer = 1, .is_kept = false});
   segment_ = 2;
   View("a", 0.1, 9);
   EXPECT_EQ(joiner().counts().views, 0u);

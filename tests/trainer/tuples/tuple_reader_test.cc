@@ -324,7 +324,6 @@ TEST_F(TupleReaderTest, WarmupQueriesAreBoundedInBytesWhateverTheOrder) {
   for (const auto& decision : forward.warmup) {
     bytes += decision.SpaceUsedLong();
     ids.push_back(decision.decision_id());
-    EXPECT_EQ(decision.unit_id(), "");
   }
   EXPECT_LE(bytes, (1 << 20) / 8);
   EXPECT_GE(bytes, (1 << 20) / 16);

@@ -15,7 +15,7 @@ from sortition.logs.columns import KINDS, Column, parse_columns
 from sortition.logs.damage import Damage
 from sortition.logs.growing import GrowingColumn
 from sortition.logs.messages import candidate_frame, check_dense
-from sortition.logs.ragged import Ragged
+from sortition.logs.ragged import Ragged, places_of
 from sortition.logs.segments import Paths, Segment, list_segments, open_segment, size_of
 
 # What read_tuples returns unless it is told otherwise: all that a policy needs. Features are in one
@@ -57,10 +57,8 @@ class Tuples(Mapping[str, Any]):
         return len(next(iter(self.columns.values()), ()))
 
     def take(self, rows: Any) -> Tuples:
-        """Returns these tuples. `rows`: indexes, or a mask with a bool for each tuple."""
-        rows = np.asarray(rows)
-        # NumPy makes floats of an empty list.
-        rows = np.arange(len(self))[rows if rows.size else rows.astype(np.intp)]
+        """Returns these tuples. `rows`: indexes, a slice, or a mask with a bool for each tuple."""
+        rows = places_of(rows, len(self))
         taken = {
             name: column.take(rows) if isinstance(column, Ragged) else column[rows]
             for name, column in self.columns.items()
