@@ -70,6 +70,8 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
       {{"reason", "unknown_decision"}});
   Add(metrics, "join_late_total", late_help,
       Count(&SidecarCounts::late_out_of_range), {{"reason", "out_of_range"}});
+  Add(metrics, "join_late_total", late_help,
+      Count(&SidecarCounts::late_too_many), {{"reason", "too_many"}});
   Add(metrics, "join_held_overflow_total",
       "Records late because too many wait for an unknown decision",
       Join(&JoinCounts::held_overflow));

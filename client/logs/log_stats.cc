@@ -131,6 +131,7 @@ class Counter : public LogVisitor {
     ++stats_.late;
     ++(reason == LateFeedback::AFTER_WINDOW   ? stats_.late_after_window
        : reason == LateFeedback::OUT_OF_RANGE ? stats_.late_out_of_range
+       : reason == LateFeedback::TOO_MANY     ? stats_.late_too_many
                                               : stats_.late_unknown_decision);
   }
 

@@ -111,13 +111,14 @@ class Reference {
     if (known.has_value()) {
       if (IsOverBefore(*known, i)) {
         Refuse(i, LateFeedback::AFTER_WINDOW);
-      } else {
-        Attach(i, *known);
+      } else if (!Attach(i, *known)) {
+        Forget(i);
       }
       return;
     }
     if (IsFull(i)) {
       ++result_.counts.held_overflow;
+      Forget(i);
       Refuse(i, LateFeedback::UNKNOWN_DECISION);
       return;
     }
@@ -177,17 +178,26 @@ class Reference {
            of_this_id >= options_.max_held_per_decision();
   }
 
-  void Attach(size_t i, size_t decision) {
+  // The id of feedback that exceeds a limit is not remembered.
+  void Forget(size_t i) { std::erase(feedback_, i); }
+
+  // Returns false if the decision has too much feedback already.
+  bool Attach(size_t i, size_t decision) {
     if (times_[i] > times_[decision] + window_us_) {
       Refuse(i, LateFeedback::AFTER_WINDOW);
-      return;
+      return true;
     }
     if (events_[i].kind == Kind::kShown) {
       AttachShown(i, decision);
-      return;
+      return true;
+    }
+    if (joined_[decision].size() >= options_.max_feedback_per_decision()) {
+      Refuse(i, LateFeedback::TOO_MANY);
+      return false;
     }
     ++result_.counts.feedback;
     joined_[decision].insert(i);
+    return true;
   }
 
   // Of reports of one page the first counts, and how far the user looked by
@@ -274,6 +284,7 @@ class Reference {
       return;
     }
     ++(reason == LateFeedback::AFTER_WINDOW ? result_.counts.after_window
+       : reason == LateFeedback::TOO_MANY   ? result_.counts.too_many
                                             : result_.counts.unknown_decision);
     result_.late[i] = reason;
   }

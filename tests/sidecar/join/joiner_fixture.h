@@ -78,6 +78,7 @@ class JoinerTest : public testing::Test {
   static std::string Suffix(log::v1::LateFeedback::Reason reason) {
     return reason == log::v1::LateFeedback::AFTER_WINDOW   ? ":late"
            : reason == log::v1::LateFeedback::OUT_OF_RANGE ? ":range"
+           : reason == log::v1::LateFeedback::TOO_MANY     ? ":many"
                                                            : ":unknown";
   }
   std::vector<double> Rewards() const {
