@@ -173,13 +173,25 @@ absl::StatusOr<bool> Pipeline::Step() {
 bool Pipeline::IsFullDisk(const absl::Status& status) {
   if (!absl::IsResourceExhausted(status)) {
     const bool is_waiting = late_.has_value() || closed_.has_value();
-    if (status.ok() && !is_waiting) problem_.clear();
+    if (status.ok() && !is_waiting) {
+      problem_.clear();
+      if (full_disk_log_.End()) {
+        LogInfo("the disk of the tuples takes records again");
+      }
+    }
     return false;
   }
   problem_ = absl::StrCat("disk full: ", status.message());
-  if (counts_.full_disk_retries++ == 0) {
-    LogError("disk full; waiting for free space",
-             {{"error", std::string(status.message())}});
+  ++counts_.full_disk_retries;
+  const uint64_t failures = full_disk_log_.Count(clock_());
+  if (failures > 0) {
+    LogError(
+        "the disk of the tuples is full; no tuples are written, and the spool "
+        "grows until the server refuses decisions. Free space on this disk, or "
+        "set keep_tuples_seconds or keep_tuples_bytes",
+        {{"directory", options_.tuples()},
+         {"error", std::string(status.message())},
+         {"failures", failures}});
   }
   return true;
 }
@@ -200,7 +212,7 @@ absl::Status Pipeline::Write(ClosedDecision* closed) {
   const log::v1::SpoolPosition position = source.PositionOf(closed->place);
   // An output must not pass a copy whose tuple a power cut may still take.
   if (closed->after_number > num_on_disk_) {
-    RETURN_IF_ERROR(Sync(/*with_skips=*/false));
+    RETURN_IF_ERROR(Sync(/*with_place=*/false));
   }
   // What decides here may be removed first, with the segment of another spool.
   if (closed->is_elsewhere) {
@@ -303,6 +315,35 @@ absl::Status Pipeline::AddViews(const ClosedDecision& closed,
   return absl::OkStatus();
 }
 
+void Pipeline::CountLate(const log::v1::LateFeedback& late) {
+  switch (late.reason()) {
+    case log::v1::LateFeedback::AFTER_WINDOW:
+      ++counts_.late_after_window;
+      return;
+    case log::v1::LateFeedback::OUT_OF_RANGE:
+      ++counts_.late_out_of_range;
+      return;
+    case log::v1::LateFeedback::NO_SUCH_CANDIDATE:
+      ++counts_.late_no_such_candidate;
+      return;
+    case log::v1::LateFeedback::TOO_MANY:
+      ++counts_.late_too_many;
+      break;
+    default:
+      ++counts_.late_unknown_decision;
+      return;
+  }
+  const uint64_t feedback = too_many_log_.Count(clock_());
+  if (feedback == 0) return;
+  LogWarning(
+      "decisions got more feedback than join.max_feedback_per_decision, or "
+      "more than 1 MiB of it; the rest is in the late segments and not in "
+      "their reward",
+      {{"limit", options_.join().max_feedback_per_decision()},
+       {"feedback", feedback},
+       {"decision", late.feedback().decision_id()}});
+}
+
 absl::Status Pipeline::Write(const LateRecord& late) {
   SpoolSource& source = SourceOf(late.place);
   log::v1::LateFeedback message;
@@ -313,12 +354,7 @@ absl::Status Pipeline::Write(const LateRecord& late) {
   if (!source.writer()->HasLate(message.position())) {
     message.set_reason(late.reason);
     RETURN_IF_ERROR(source.writer()->WriteLate(message, clock_()));
-    ++(late.reason == log::v1::LateFeedback::AFTER_WINDOW
-           ? counts_.late_after_window
-       : is_unknown ? counts_.late_unknown_decision
-       : late.reason == log::v1::LateFeedback::NO_SUCH_CANDIDATE
-           ? counts_.late_no_such_candidate
-           : counts_.late_out_of_range);
+    CountLate(message);
   }
   if (!is_unknown) return absl::OkStatus();
   const int64_t time_us = std::min(message.feedback().time_us(), latest_us_);
@@ -337,6 +373,14 @@ absl::Status Pipeline::WriteMarks() {
     if (!mark.has_value()) break;
     LogError("the log is incomplete", {{"reason", mark->reason()}});
     marks_.push_back(*std::move(mark));
+  }
+  const std::optional<log::v1::Incomplete> tolerated =
+      incomplete_.TakeTolerated();
+  if (tolerated.has_value() && tolerated_log_.Count(clock_()) > 0) {
+    LogWarning(
+        "feedback for unknown decisions, within join.max_unknown_share; the "
+        "log counts as complete",
+        {{"reason", tolerated->reason()}});
   }
   const auto source =
       std::find_if(sources_.begin(), sources_.end(),
@@ -359,6 +403,7 @@ void Pipeline::CountSources() {
     counts_.tail += source->tail().counts();
     counts_.malformed_records += source->malformed_records();
     counts_.gap_records += source->gap_records();
+    counts_.tail.missing_records += source->missing_before();
     is_caught_up &= source->is_caught_up();
   }
   if (is_caught_up) counts_.spool_lag_bytes = 0;

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "io/clocks.h"
 #include "process/metrics.h"
+#include "process/repeated_log.h"
 #include "sidecar/directory_lock.h"
 #include "sidecar/join/incomplete_watch.h"
 #include "sidecar/join/joiner.h"
@@ -91,13 +92,14 @@ class Pipeline {
   absl::Status AddViews(const ClosedDecision& closed,
                         log::v1::BanditTuple* tuple);
   absl::Status Write(const LateRecord& late);
+  void CountLate(const log::v1::LateFeedback& late);
   absl::Status WriteMarks();
   bool IsFullDisk(const absl::Status& status);
   absl::StatusOr<bool> FinishOutput(const absl::Status& status);
   absl::Status DoHousekeeping();
-  absl::Status Sync(bool with_skips);
+  absl::Status Sync(bool with_place);
   uint32_t OldestNeededSegment(uint32_t spool) const;
-  absl::Status RemoveSafeSegments(SpoolSource* source);
+  absl::Status PassSafeSegments(SpoolSource* source);
   absl::Status ForgetOldIds();
   uint64_t LagBytes() const;
   void CountSources();
@@ -115,6 +117,9 @@ class Pipeline {
   const Clock steady_clock_;                  // May be empty.
   SidecarStatusSource* const status_source_;  // May be null.
   std::string problem_;  // What keeps it from working; empty: nothing.
+  RepeatedLog full_disk_log_;
+  RepeatedLog too_many_log_;
+  RepeatedLog tolerated_log_;
   SpoolWait spool_wait_;
   SidecarMetrics metrics_;
   SidecarCounts counts_;

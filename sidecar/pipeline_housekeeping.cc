@@ -20,10 +20,10 @@ absl::Status Pipeline::DoHousekeeping() {
   last_sync_us_ = now_us;
   counts_.spool_lag_bytes = LagBytes();
   absl::Status status = WriteMarks();
-  if (status.ok()) status = Sync(/*with_skips=*/false);
+  if (status.ok()) status = Sync(/*with_place=*/false);
   for (const auto& source : sources_) {
     if (!status.ok()) break;
-    if (options_.delete_spool()) status = RemoveSafeSegments(source.get());
+    status = PassSafeSegments(source.get());
     // Last, because a footer needs free space.
     if (status.ok() && source->writer() != nullptr) {
       status = source->writer()->RotateByAge(now_us);
@@ -36,13 +36,16 @@ absl::Status Pipeline::DoHousekeeping() {
 
 // Brings all outputs to the disk: a record of one spool may be in the tuple of
 // another.
-absl::Status Pipeline::Sync(bool with_skips) {
+absl::Status Pipeline::Sync(bool with_place) {
   const uint64_t num_written =
       joiner_.num_closed() - (closed_.has_value() ? 1 : 0);
   for (const auto& source : sources_) {
     TupleWriter* writer = source->writer();
     if (writer == nullptr) continue;
-    if (with_skips) RETURN_IF_ERROR(writer->SaveSkips(clock_()));
+    // The place where a spool was begun to be read is saved at once.
+    if (with_place || writer->has_unsaved_progress()) {
+      RETURN_IF_ERROR(writer->SavePlace(clock_()));
+    }
     RETURN_IF_ERROR(writer->Sync());
   }
   num_on_disk_ = num_written;
@@ -64,9 +67,10 @@ uint32_t Pipeline::OldestNeededSegment(uint32_t spool) const {
   return needed;
 }
 
-// Removes segments of which nothing can reach an output any more, after all
-// outputs that hold something of them are on the disk.
-absl::Status Pipeline::RemoveSafeSegments(SpoolSource* source) {
+// Passes segments of which nothing can reach an output any more, after all
+// outputs that hold something of them are on the disk, and so is that they are
+// done: a later process takes their absence for a loss otherwise.
+absl::Status Pipeline::PassSafeSegments(SpoolSource* source) {
   const uint32_t needed = OldestNeededSegment(source->number());
   while (!source->segments().empty()) {
     const SpoolSource::Segment oldest = source->segments().front();
@@ -75,14 +79,19 @@ absl::Status Pipeline::RemoveSafeSegments(SpoolSource* source) {
       break;
     }
     // Without this segment a decision that was left out could be taken for one
-    // that was shown.
-    RETURN_IF_ERROR(Sync(/*with_skips=*/true));
+    // that was shown, so the output also says where it stands.
+    source->writer()->SetProgress(source->ProgressAfterOldest());
+    RETURN_IF_ERROR(Sync(/*with_place=*/true));
+    if (!options_.delete_spool()) {
+      RETURN_IF_ERROR(source->PassOldest());
+      continue;
+    }
     std::vector<RememberedId> ids =
         joiner_.IdsOfSegment(oldest.ordinal, source->number());
     // Of nobody: its time says where the records behind it stand.
     if (has_several_) ids.push_back({{}, oldest.last_time_us, 0, true});
     RETURN_IF_ERROR(removed_.Add(source->OldestName(), ids));
-    RETURN_IF_ERROR(source->RemoveOldest());
+    RETURN_IF_ERROR(source->PassOldest());
     ++counts_.removed_segments;
   }
   return absl::OkStatus();

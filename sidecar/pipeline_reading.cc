@@ -65,6 +65,7 @@ absl::StatusOr<bool> Pipeline::ReadSources() {
     if (!had_writer && source->writer() != nullptr) {
       RETURN_IF_ERROR(NoteWriter(*source));
     }
+    if (source->begins_in_the_middle()) incomplete_.BeginInTheMiddle();
     if (!has_several_ && outcome == SpoolSource::Outcome::kProgress) {
       incomplete_.AddWriter(source->tail().header().writer_id());
     }

@@ -14,6 +14,7 @@
 #include "io/clocks.h"
 #include "io/spool/find_spools.h"
 #include "process/log.h"
+#include "process/repeated_log.h"
 #include "sidecar/segment_sequence.h"
 #include "sidecar/stream/nats_stream.h"
 #include "sidecar/stream/shipper.h"
@@ -23,7 +24,6 @@ namespace {
 
 constexpr double kRetrySeconds = 0.2;
 constexpr double kFetchSeconds = 0.2;
-constexpr int64_t kFailureLogUs = 60000000;
 // Longest work after a signal; the rest stays in the spool.
 constexpr int64_t kDrainUs = 5000000;
 
@@ -34,21 +34,18 @@ class FailureLog {
   explicit FailureLog(const char* what) : what_(what) {}
 
   void Failed(const absl::Status& status) {
-    ++count_;
-    if (count_ > 1 && SteadyUs() < next_us_) return;
-    next_us_ = SteadyUs() + kFailureLogUs;
+    const uint64_t failures = lines_.Count(SteadyUs());
+    if (failures == 0) return;
     LogWarning(what_, {{"error", std::string(status.message())},
-                       {"failures", count_}});
+                       {"failures", failures}});
   }
   void Worked() {
-    if (count_ > 0) LogInfo("the stream works again");
-    count_ = 0;
+    if (lines_.End()) LogInfo("the stream works again");
   }
 
  private:
   const char* const what_;
-  uint64_t count_ = 0;
-  int64_t next_us_ = 0;
+  RepeatedLog lines_;
 };
 
 bool WillPass(const absl::Status& status) {
@@ -157,7 +154,8 @@ absl::StatusOr<std::unique_ptr<MirrorThread>> MirrorThread::Start(
       StreamMirror::Open({.dir = options.mirror(),
                           .stream = consume.stream(),
                           .retain_seconds = consume.retain_seconds(),
-                          .max_silence_seconds = consume.max_silence_seconds()},
+                          .max_silence_seconds = consume.max_silence_seconds(),
+                          .max_writers = consume.max_writers()},
                          thread->stream_.get(), metrics, SteadyUs));
   thread->failures_ =
       metrics->Counter("sortition_mirror_failures_total",

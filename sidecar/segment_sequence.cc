@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
 #include "io/segments/parse_message.h"
@@ -22,8 +23,6 @@
 
 namespace sortition {
 namespace {
-
-constexpr uint32_t kFormatVersion = 1;
 
 // Returns a name that differs between starts: process ids are reused and clocks
 // are set back, but hardly both at once.
@@ -81,7 +80,10 @@ absl::Status SegmentSequence::Recover(const std::vector<std::string>& names,
       [&](const std::string& name) { return WriterIdOf(name) == writer_id; });
   if (last == names.rend()) return absl::OkStatus();
   // Each segment is closed before the next begins: only the last can be torn.
-  const std::string path = options_.dir + "/" + *last;
+  // Its name without that of a compression: a damaged one is replaced by a copy
+  // that is not compressed.
+  const std::string path = absl::StrCat(
+      options_.dir, "/", absl::StripSuffix(*last, kCompressedSuffix));
   ASSIGN_OR_RETURN(const bool is_live, SegmentHasLiveWriter(path));
   if (is_live) {
     return absl::FailedPreconditionError(
@@ -101,22 +103,24 @@ absl::Status SegmentSequence::Recover(const std::vector<std::string>& names,
   return SyncDirectory(options_.dir);
 }
 
-absl::Status SegmentSequence::Begin(const log::v1::SpoolPosition& resume,
-                                    int64_t now_us) {
+absl::Status SegmentSequence::Begin(const OutputPlace& place, int64_t now_us) {
   // The order of names is the order of writing, whatever the clock does.
   const int64_t created_us = std::max(now_us, last_created_us_ + 1);
   SegmentWriter::Options segment;
   segment.dir = options_.dir;
   segment.name = SegmentName(created_us, options_.writer_id, num_segments_);
   segment.preallocate_bytes = options_.preallocate_bytes;
-  segment.header.set_format_version(kFormatVersion);
+  segment.header.set_format_version(kLogFormatVersion);
   segment.header.set_kind(options_.kind);
   segment.header.set_writer_id(options_.writer_id);
   segment.header.set_incarnation(incarnation_);
   segment.header.set_first_sequence(num_records_);
   segment.header.set_created_time_us(created_us);
   segment.header.set_options(options_.options_text);
-  *segment.header.mutable_resume() = resume;
+  *segment.header.mutable_resume() = place.resume;
+  if (place.progress.has_value()) {
+    *segment.header.mutable_progress() = *place.progress;
+  }
   absl::StatusOr<std::unique_ptr<SegmentWriter>> writer =
       SegmentWriter::Create(segment);
   if (absl::IsResourceExhausted(writer.status())) {
@@ -134,26 +138,24 @@ absl::Status SegmentSequence::Begin(const log::v1::SpoolPosition& resume,
 }
 
 absl::Status SegmentSequence::Append(std::span<const absl::string_view> pieces,
-                                     const log::v1::SpoolPosition& resume,
-                                     int64_t now_us) {
+                                     const OutputPlace& place, int64_t now_us) {
   uint64_t bytes = 0;
   for (const absl::string_view piece : pieces) bytes += piece.size();
   if (writer_ != nullptr && writer_->num_records() > 0 &&
       writer_->bytes() + bytes > options_.segment_bytes) {
     RETURN_IF_ERROR(Close());
   }
-  if (writer_ == nullptr) RETURN_IF_ERROR(Begin(resume, now_us));
+  if (writer_ == nullptr) RETURN_IF_ERROR(Begin(place, now_us));
   RETURN_IF_ERROR(writer_->Append(pieces));
   is_synced_ = false;
   ++num_records_;
   return absl::OkStatus();
 }
 
-absl::Status SegmentSequence::Rotate(const log::v1::SpoolPosition& resume,
-                                     int64_t now_us) {
+absl::Status SegmentSequence::Rotate(const OutputPlace& place, int64_t now_us) {
   RETURN_IF_ERROR(Close());
   is_synced_ = false;
-  return Begin(resume, now_us);
+  return Begin(place, now_us);
 }
 
 absl::Status SegmentSequence::RotateByAge(int64_t now_us) {

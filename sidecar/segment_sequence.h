@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,12 @@
 #include "sortition/log/v1/log.pb.h"
 
 namespace sortition {
+
+// Where an output stands, for the header of its next segment.
+struct OutputPlace {
+  log::v1::SpoolPosition resume;
+  std::optional<log::v1::SpoolProgress> progress;
+};
 
 // Not thread-safe.
 class SegmentSequence {
@@ -46,12 +53,14 @@ class SegmentSequence {
   ~SegmentSequence() = default;
 
   // Appends a record whose payload is the concatenation of `pieces`. If this
-  // begins a segment, `resume` goes into its header.
+  // begins a segment, `place` goes into its header.
   absl::Status Append(std::span<const absl::string_view> pieces,
-                      const log::v1::SpoolPosition& resume, int64_t now_us);
+                      const OutputPlace& place, int64_t now_us);
 
-  // Begins another segment, so that `resume` is on the disk after Sync().
-  absl::Status Rotate(const log::v1::SpoolPosition& resume, int64_t now_us);
+  // Begins another segment, so that `place` is on the disk after Sync().
+  absl::Status Rotate(const OutputPlace& place, int64_t now_us);
+  // Returns true if Append() may go on in the current segment.
+  bool has_segment() const { return writer_ != nullptr; }
   // Closes the current segment if it is old enough.
   absl::Status RotateByAge(int64_t now_us);
   // All that was appended is on the disk when it returns. Does nothing if it is
@@ -67,7 +76,7 @@ class SegmentSequence {
   // Recovers the last segment of `writer_id` in `names`.
   absl::Status Recover(const std::vector<std::string>& names,
                        const std::string& writer_id);
-  absl::Status Begin(const log::v1::SpoolPosition& resume, int64_t now_us);
+  absl::Status Begin(const OutputPlace& place, int64_t now_us);
 
   const Options options_;
   const std::string incarnation_;

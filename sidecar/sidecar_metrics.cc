@@ -73,6 +73,8 @@ void SidecarMetrics::AddJoinCounters(Metrics* metrics) {
   Add(metrics, "join_late_total", late_help,
       Count(&SidecarCounts::late_no_such_candidate),
       {{"reason", "no_such_candidate"}});
+  Add(metrics, "join_late_total", late_help,
+      Count(&SidecarCounts::late_too_many), {{"reason", "too_many"}});
   Add(metrics, "join_held_overflow_total",
       "Records late because too many wait for an unknown decision",
       Join(&JoinCounts::held_overflow));

@@ -41,6 +41,7 @@ struct SidecarCounts {
   uint64_t late_unknown_decision = 0;
   uint64_t late_out_of_range = 0;
   uint64_t late_no_such_candidate = 0;
+  uint64_t late_too_many = 0;
   uint64_t malformed_records = 0;     // Intact frames with malformed content.
   uint64_t unreadable_decisions = 0;  // When their tuple was to be written.
   uint64_t unreadable_views = 0;      // Of shadows; left out of the tuple.

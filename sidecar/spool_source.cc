@@ -21,6 +21,7 @@
 #include "io/segments/segment.h"
 #include "io/segments/segment_writer.h"
 #include "process/log.h"
+#include "sidecar/spools/spool_progress.h"
 
 namespace sortition {
 namespace {
@@ -134,11 +135,44 @@ absl::Status SpoolSource::BeginSegment() {
         "spool ", dir_, " has a segment of writer '", writer_id,
         "'; must be of '", writer_id_, "' as long as several spools are read"));
   }
-  losses_.TakeSegment(tail_.header(), tail_.is_after_missing());
+  bool is_after_missing = tail_.is_after_missing();
+  if (tail_.current_segment() == 1) {
+    BeginSpool();
+    is_after_missing = missing_before_ > 0;
+  }
+  losses_.TakeSegment(tail_.header(), is_after_missing);
   for (const log::v1::Gap& gap : tail_.header().gaps_before()) {
     NoteLastTime(gap.last_time_us());
   }
   return absl::OkStatus();
+}
+
+void SpoolSource::BeginSpool() {
+  const log::v1::SegmentHeader& header = tail_.header();
+  const std::string& name = tail_.segment(1).name;
+  if (!writer_->progress().has_value() ||
+      !IsOfWriter(*writer_->progress(), WriterIdOf(name))) {
+    writer_->SetProgress(ProgressBefore(name, header));
+    begins_in_the_middle_ = header.first_sequence() > 0;
+    return;
+  }
+  const log::v1::SpoolProgress& progress = *writer_->progress();
+  const std::optional<MissingRecords> missing =
+      FindMissingRecords(progress, name, header);
+  if (!missing.has_value()) return;
+  missing_before_ = missing->count;
+  losses_.TakeTime(progress.last_time_us());
+  LogError(
+      "records were removed from the spool before they were joined; restore "
+      "the segments before this one, if there is a copy, with the sidecar "
+      "stopped. Without them the decisions there have no tuples, and tuples "
+      "near them are censored (MISSING)",
+      {{"file", tail_.PathOf(name)},
+       {"done_before", progress.next_segment().empty()
+                           ? progress.done_segment()
+                           : progress.next_segment()},
+       {"count", missing->count},
+       {"is_exact", missing->is_exact}});
 }
 
 // The segment stays until nothing that it says concerns an open window.
@@ -302,14 +336,38 @@ std::string SpoolSource::OldestName() const {
   return tail_.segment(segments_.front().ordinal).name;
 }
 
-absl::Status SpoolSource::RemoveOldest() {
+log::v1::SpoolProgress SpoolSource::ProgressAfterOldest() const {
   const uint32_t ordinal = segments_.front().ordinal;
-  const std::string path = tail_.PathOf(OldestName());
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot remove ", path, ": ", std::strerror(errno)));
+  const SpoolTail::Segment& done = tail_.segment(ordinal);
+  log::v1::SpoolProgress progress;
+  progress.set_done_segment(done.name);
+  progress.set_incarnation(done.incarnation);
+  progress.set_next_sequence(done.end_sequence);
+  progress.set_must_go_on(done.must_go_on);
+  progress.set_last_time_us(segments_.front().last_time_us);
+  // A clock may have been set back.
+  if (writer_->progress().has_value()) {
+    progress.set_last_time_us(
+        std::max(progress.last_time_us(), writer_->progress()->last_time_us()));
   }
-  joiner_->AllowForgettingBefore(ordinal + 1, number_);
+  if (ordinal < tail_.current_segment()) {
+    progress.set_next_segment(tail_.segment(ordinal + 1).name);
+  } else if (!tail_.later_segments().empty()) {
+    progress.set_next_segment(tail_.later_segments().front());
+  }
+  return progress;
+}
+
+absl::Status SpoolSource::PassOldest() {
+  const uint32_t ordinal = segments_.front().ordinal;
+  if (options_.delete_spool()) {
+    const std::string path = tail_.PathOf(OldestName());
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+      return absl::UnavailableError(
+          absl::StrCat("cannot remove ", path, ": ", std::strerror(errno)));
+    }
+    joiner_->AllowForgettingBefore(ordinal + 1, number_);
+  }
   tail_.DropBefore(ordinal + 1);
   segments_.pop_front();
   return absl::OkStatus();

@@ -101,14 +101,17 @@ class SpoolSource {
     return tail_.segment(place.segment).writer_id;
   }
 
-  // Returns the segments that were not removed, oldest first.
+  // Returns the segments of which something may still be needed, oldest first.
   const std::deque<Segment>& segments() const { return segments_; }
   // Returns whether the oldest segment is all read, and no writer needs its
   // name any more.
   bool IsOldestDone() const;
   std::string OldestName() const;
-  // Removes the oldest segment.
-  absl::Status RemoveOldest();
+  // Returns how far the spool is done without the oldest segment.
+  log::v1::SpoolProgress ProgressAfterOldest() const;
+  // Passes on to the segment behind the oldest one, and removes that if
+  // delete_spool is set.
+  absl::Status PassOldest();
   // Returns the size of what was not read yet.
   uint64_t LagBytes() const;
 
@@ -122,12 +125,19 @@ class SpoolSource {
   const SpoolTail& tail() const { return tail_; }
   uint64_t malformed_records() const { return malformed_records_; }
   uint64_t gap_records() const { return gap_records_; }
+  // Records that were removed before the oldest segment, and not joined.
+  uint64_t missing_before() const { return missing_before_; }
+  // Returns true if the oldest segment has records before it that no process
+  // has joined here, as far as is known.
+  bool begins_in_the_middle() const { return begins_in_the_middle_; }
 
  private:
   SpoolSource(const config::v1::SidecarOptions& options, std::string dir,
               uint32_t number, bool is_one_of_several, Joiner* joiner);
   absl::Status OpenWriter();
   absl::Status BeginSegment();
+  // Compares the oldest segment with what an earlier process was done with.
+  void BeginSpool();
   Outcome TakePayload(const SpoolTail::Record& record, int64_t latest_us);
   bool ParseRecord(const SpoolTail::Record& record, const RecordView& view);
   bool ParseDecision(absl::string_view bytes);
@@ -157,6 +167,8 @@ class SpoolSource {
   bool is_replayed_ = false;
   uint64_t malformed_records_ = 0;  // Intact frames with malformed content.
   uint64_t gap_records_ = 0;        // That the server says it has lost.
+  uint64_t missing_before_ = 0;
+  bool begins_in_the_middle_ = false;
 };
 
 }  // namespace sortition

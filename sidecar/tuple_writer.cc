@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "io/segments/erased_record.h"
+#include "io/segments/parse_message.h"
 #include "io/segments/segment.h"
 #include "sidecar/spools/record_wire.h"
 
@@ -16,6 +18,7 @@ namespace sortition {
 namespace {
 
 using log::v1::SpoolPosition;
+using log::v1::SpoolProgress;
 
 // The writers of the output of the only spool; that of one of several has
 // "-<writer_id>" behind it.
@@ -39,7 +42,10 @@ SpoolPosition JustAfter(SpoolPosition position) {
 // has what the tuple or late feedback was made of.
 bool IsInSpool(absl::string_view payload, const std::string& oldest_segment) {
   const absl::StatusOr<RecordView> view = ViewRecord(payload);
-  if (!view.ok() || oldest_segment.empty()) return false;
+  if (!view.ok() || oldest_segment.empty() ||
+      view->kind == log::v1::LogRecord::kProgress) {
+    return false;
+  }
   const absl::StatusOr<SpoolPosition> position = ViewPosition(view->bytes);
   return position.ok() && position->segment() >= oldest_segment;
 }
@@ -67,7 +73,7 @@ absl::StatusOr<std::unique_ptr<TupleWriter>> TupleWriter::Open(
   late.preallocate_bytes =
       std::min(options.segment_bytes(), kLatePreallocateBytes);
   ASSIGN_OR_RETURN(writer->late_, SegmentSequence::Open(late));
-  RETURN_IF_ERROR(writer->FindResume());
+  RETURN_IF_ERROR(writer->FindPlace());
   RETURN_IF_ERROR(writer->FindLate(late.dir));
   return writer;
 }
@@ -104,28 +110,50 @@ bool TupleWriter::IsOfSpool(const SpoolPosition& position) const {
                                           WriterIdOf(position.segment())));
 }
 
-absl::Status TupleWriter::FindResume() {
+bool TupleWriter::IsOfSpool(const SpoolProgress& progress) const {
+  SpoolPosition position;
+  position.set_segment(progress.done_segment().empty()
+                           ? progress.next_segment()
+                           : progress.done_segment());
+  return !position.segment().empty() && IsOfSpool(position);
+}
+
+absl::Status TupleWriter::FindPlace() {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListSegments(dir_));
   const std::set<std::string> sequences = SequencesOf(kTupleSequence);
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
     if (!sequences.contains(std::string(WriterIdOf(*name)))) continue;
     log::v1::SegmentHeader header;
-    const auto take = [this](const RecordView& record) {
-      if (record.kind != log::v1::LogRecord::kTuple &&
-          record.kind != kErasedField) {
-        return;
+    std::optional<SpoolProgress> progress;
+    const auto take = [&](const RecordView& record) {
+      if (record.kind == log::v1::LogRecord::kProgress) {
+        SpoolProgress later;
+        if (ParseMessage(record.bytes, &later) && IsOfSpool(later)) {
+          progress = std::move(later);
+        }
+      } else if (record.kind == log::v1::LogRecord::kTuple ||
+                 record.kind == kErasedField) {
+        const absl::StatusOr<SpoolPosition> position =
+            ViewPosition(record.bytes);
+        if (position.ok() && IsOfSpool(*position) && !HasPassed(*position)) {
+          place_.resume = JustAfter(*position);
+        }
       }
-      const absl::StatusOr<SpoolPosition> position = ViewPosition(record.bytes);
-      if (position.ok() && IsOfSpool(*position) && !HasPassed(*position))
-        resume_ = JustAfter(*position);
     };
     RETURN_IF_ERROR(ReadSegment(absl::StrCat(dir_, "/", *name), &header, take));
-    if (IsOfSpool(header.resume()) && IsBefore(resume_, header.resume())) {
-      resume_ = header.resume();
+    if (IsOfSpool(header.resume()) &&
+        IsBefore(place_.resume, header.resume())) {
+      place_.resume = header.resume();
     }
+    if (!progress.has_value() && header.has_progress() &&
+        IsOfSpool(header.progress())) {
+      progress = header.progress();
+    }
+    // That of the newest segment which has one counts.
+    if (!place_.progress.has_value()) place_.progress = std::move(progress);
     const bool is_too_old = CreatedTimeOf(*name) + kMostClockDifferenceUs <
                             CreatedTimeOf(spool_.oldest_segment);
-    if (!resume_.segment().empty() || is_too_old) break;
+    if (!place_.resume.segment().empty() || is_too_old) break;
   }
   return absl::OkStatus();
 }
@@ -154,7 +182,7 @@ absl::Status TupleWriter::FindLate(const std::string& dir) {
 }
 
 bool TupleWriter::HasPassed(const SpoolPosition& position) const {
-  return IsBefore(position, resume_);
+  return IsBefore(position, place_.resume);
 }
 
 absl::Status TupleWriter::WriteTuple(const log::v1::BanditTuple& tuple,
@@ -163,22 +191,43 @@ absl::Status TupleWriter::WriteTuple(const log::v1::BanditTuple& tuple,
   DCHECK(!HasPassed(tuple.position()));
   const std::string prefix = TuplePrefix(tuple, decision.size());
   const std::array<absl::string_view, 2> pieces = {prefix, decision};
-  RETURN_IF_ERROR(tuples_->Append(pieces, resume_, now_us));
-  resume_ = JustAfter(tuple.position());
+  const bool writes_header = !tuples_->has_segment();
+  RETURN_IF_ERROR(tuples_->Append(pieces, place_, now_us));
+  place_.resume = JustAfter(tuple.position());
   has_unsaved_skips_ = false;
+  if (writes_header) has_unsaved_progress_ = false;
   return absl::OkStatus();
 }
 
 void TupleWriter::Skip(const SpoolPosition& position) {
   if (HasPassed(position)) return;
-  resume_ = JustAfter(position);
+  place_.resume = JustAfter(position);
   has_unsaved_skips_ = true;
 }
 
-absl::Status TupleWriter::SaveSkips(int64_t now_us) {
-  if (!has_unsaved_skips_) return absl::OkStatus();
-  RETURN_IF_ERROR(tuples_->Rotate(resume_, now_us));
-  has_unsaved_skips_ = false;
+void TupleWriter::SetProgress(SpoolProgress progress) {
+  place_.progress = std::move(progress);
+  has_unsaved_progress_ = true;
+}
+
+// A header has both. On a full disk, progress alone waits: segments of the
+// spool must be removable just then. If the process dies meanwhile, the next
+// one counts them as missing.
+absl::Status TupleWriter::SavePlace(int64_t now_us) {
+  if (!has_unsaved_skips_ && !has_unsaved_progress_) return absl::OkStatus();
+  absl::Status status;
+  if (has_unsaved_skips_ || !tuples_->has_segment()) {
+    status = tuples_->Rotate(place_, now_us);
+  } else {
+    log::v1::LogRecord record;
+    *record.mutable_progress() = *place_.progress;
+    status = Append(record, tuples_.get(), now_us);
+  }
+  if (absl::IsResourceExhausted(status) && !has_unsaved_skips_) {
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(status);
+  has_unsaved_skips_ = has_unsaved_progress_ = false;
   return absl::OkStatus();
 }
 
@@ -191,18 +240,22 @@ absl::Status TupleWriter::WriteLate(const log::v1::LateFeedback& late,
                                     int64_t now_us) {
   log::v1::LogRecord record;
   *record.mutable_late() = late;
-  const std::string bytes = record.SerializeAsString();
-  const std::array<absl::string_view, 1> pieces = {bytes};
-  return late_->Append(pieces, resume_, now_us);
+  return Append(record, late_.get(), now_us);
 }
 
 absl::Status TupleWriter::WriteIncomplete(const log::v1::Incomplete& incomplete,
                                           int64_t now_us) {
   log::v1::LogRecord record;
   *record.mutable_incomplete() = incomplete;
+  return Append(record, tuples_.get(), now_us);
+}
+
+absl::Status TupleWriter::Append(const log::v1::LogRecord& record,
+                                 SegmentSequence* sequence,
+                                 int64_t now_us) const {
   const std::string bytes = record.SerializeAsString();
   const std::array<absl::string_view, 1> pieces = {bytes};
-  return tuples_->Append(pieces, resume_, now_us);
+  return sequence->Append(pieces, place_, now_us);
 }
 
 absl::Status TupleWriter::RotateByAge(int64_t now_us) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -47,8 +48,16 @@ class TupleWriter {
 
   // Says that the decision at `position` gets no tuple.
   void Skip(const log::v1::SpoolPosition& position);
-  // Writes down what Skip() said since the last tuple, if anything.
-  absl::Status SaveSkips(int64_t now_us);
+  // How far the spool is done, as earlier processes or SetProgress() said.
+  // Nothing if it is not known.
+  const std::optional<log::v1::SpoolProgress>& progress() const {
+    return place_.progress;
+  }
+  void SetProgress(log::v1::SpoolProgress progress);
+  bool has_unsaved_progress() const { return has_unsaved_progress_; }
+  // Writes what Skip() and SetProgress() said since the last tuple, if
+  // anything.
+  absl::Status SavePlace(int64_t now_us);
 
   // Returns true if an earlier process wrote the late feedback at `position`.
   bool HasLate(const log::v1::SpoolPosition& position) const;
@@ -77,15 +86,20 @@ class TupleWriter {
   SegmentSequence::Options SequenceOptions(
       const config::v1::SidecarOptions& options, const std::string& kind) const;
   bool IsOfSpool(const log::v1::SpoolPosition& position) const;
-  absl::Status FindResume();
+  bool IsOfSpool(const log::v1::SpoolProgress& progress) const;
+  // Finds out what earlier processes wrote.
+  absl::Status FindPlace();
+  absl::Status Append(const log::v1::LogRecord& record,
+                      SegmentSequence* sequence, int64_t now_us) const;
   absl::Status FindLate(const std::string& dir);
 
   const OutputSpool spool_;
   std::string dir_;
   std::unique_ptr<SegmentSequence> tuples_;
   std::unique_ptr<SegmentSequence> late_;
-  log::v1::SpoolPosition resume_;  // All decisions before it have been written.
+  OutputPlace place_;  // All decisions before `resume` have been written.
   bool has_unsaved_skips_ = false;
+  bool has_unsaved_progress_ = false;
   // Offsets, by segment, of late feedback that earlier processes wrote.
   std::map<std::string, absl::flat_hash_set<uint64_t>> late_positions_;
 };

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/posix_status.h"
+#include "io/umask.h"
 
 namespace sortition {
 namespace {
@@ -41,7 +42,7 @@ absl::StatusOr<std::unique_ptr<ExportOutput>> ExportOutput::Open(
   output->fd_ = mkostemp(temporary.data(), O_CLOEXEC);
   if (output->fd_ < 0) return PosixStatus(errno, temporary, "cannot create");
   output->temporary_ = temporary;
-  if (fchmod(output->fd_, 0644) != 0) {
+  if (fchmod(output->fd_, 0644 & ~ProcessUmask()) != 0) {
     return PosixStatus(errno, temporary, "cannot change mode of");
   }
   return output;

@@ -133,7 +133,8 @@ class Counter : public LogVisitor {
        : reason == LateFeedback::OUT_OF_RANGE ? stats_.late_out_of_range
        : reason == LateFeedback::NO_SUCH_CANDIDATE
            ? stats_.late_no_such_candidate
-           : stats_.late_unknown_decision);
+       : reason == LateFeedback::TOO_MANY ? stats_.late_too_many
+                                          : stats_.late_unknown_decision);
   }
 
   VersionStats* CountDecision(const log::v1::Decision& decision,

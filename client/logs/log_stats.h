@@ -68,6 +68,7 @@ struct LogStats {
   uint64_t late_unknown_decision = 0;
   uint64_t late_out_of_range = 0;
   uint64_t late_no_such_candidate = 0;
+  uint64_t late_too_many = 0;
   uint64_t incomplete_marks = 0;  // Of windows whose feedback went elsewhere.
   uint64_t foreign_feedback = 0;  // In those, for decisions of other servers.
   uint64_t unknown_feedback = 0;  // In those, for other unknown decisions.

@@ -46,6 +46,7 @@ std::vector<NamedCount> Counts(const LogStats& stats) {
           {"late_unknown_decision", stats.late_unknown_decision},
           {"late_out_of_range", stats.late_out_of_range},
           {"late_no_such_candidate", stats.late_no_such_candidate},
+          {"late_too_many", stats.late_too_many},
           {"incomplete_marks", stats.incomplete_marks},
           {"foreign_feedback", stats.foreign_feedback},
           {"unknown_feedback", stats.unknown_feedback},

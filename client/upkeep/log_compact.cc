@@ -91,7 +91,9 @@ class Compaction : public LogVisitor {
     }
     if (record.has_tuple()) return TakeTuple(record.tuple(), frame.payload);
     // Their places are not those of the old segments any more.
-    if (IsErasedPayload(frame.payload)) return absl::OkStatus();
+    if (IsErasedPayload(frame.payload) || record.has_progress()) {
+      return absl::OkStatus();
+    }
     // Marks of what the log lacks: few.
     others_.emplace_back(frame.payload);
     ++result_.other_records;

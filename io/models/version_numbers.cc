@@ -14,6 +14,7 @@
 #include "core/base/status_macros.h"
 #include "io/files.h"
 #include "io/posix_status.h"
+#include "io/segments/segment_file.h"
 
 namespace sortition {
 namespace {
@@ -36,8 +37,11 @@ absl::StatusOr<std::vector<uint64_t>> ListClaims(const std::string& dir) {
   return claims;
 }
 
-absl::Status MakeDirectory(const std::string& dir) {
-  if (mkdir(dir.c_str(), 0755) == 0 || errno == EEXIST) return absl::OkStatus();
+// The directory survives a power cut.
+absl::Status MakeClaims(const std::string& model_dir) {
+  const std::string dir = ClaimsOf(model_dir);
+  if (mkdir(dir.c_str(), 0755) == 0) return SyncDirectory(model_dir);
+  if (errno == EEXIST) return absl::OkStatus();
   return PosixStatus(errno, dir, "cannot create");
 }
 
@@ -52,7 +56,7 @@ absl::StatusOr<uint64_t> LargestClaim(const std::string& model_dir) {
 absl::StatusOr<uint64_t> ClaimNumber(const std::string& model_dir,
                                      uint64_t used) {
   const std::string dir = ClaimsOf(model_dir);
-  RETURN_IF_ERROR(MakeDirectory(dir));
+  RETURN_IF_ERROR(MakeClaims(model_dir));
   while (true) {
     ASSIGN_OR_RETURN(const uint64_t largest, LargestClaim(model_dir));
     const uint64_t number = std::max(largest, used) + 1;
@@ -62,6 +66,8 @@ absl::StatusOr<uint64_t> ClaimNumber(const std::string& model_dir,
     if (fd < 0 && errno == EEXIST) continue;  // Another one was faster.
     if (fd < 0) return PosixStatus(errno, path, "cannot create");
     close(fd);
+    // After a power cut, no number that was used may be given again.
+    RETURN_IF_ERROR(SyncDirectory(dir));
     // Others may have claimed this number and a larger one since, and removed
     // the smaller. Larger claims are made before smaller ones are removed.
     ASSIGN_OR_RETURN(const std::vector<uint64_t> claims, ListClaims(dir));
@@ -78,8 +84,9 @@ absl::Status KeepNumber(const std::string& model_dir, uint64_t number) {
   ASSIGN_OR_RETURN(const uint64_t largest, LargestClaim(model_dir));
   if (number <= largest) return absl::OkStatus();
   const std::string dir = ClaimsOf(model_dir);
-  RETURN_IF_ERROR(MakeDirectory(dir));
-  return WriteFile(absl::StrCat(dir, "/", number), "");
+  RETURN_IF_ERROR(MakeClaims(model_dir));
+  RETURN_IF_ERROR(WriteFile(absl::StrCat(dir, "/", number), ""));
+  return SyncDirectory(dir);
 }
 
 }  // namespace sortition

@@ -23,7 +23,9 @@ namespace {
 
 constexpr uint64_t kBlockBytes = 1 << 20;
 // No block of a file that we read is larger.
-constexpr uint64_t kMostBlockBytes = 1 << 26;
+constexpr uint64_t kMaxBlockBytes = 1 << 26;
+// ZSTD_FRAMEHEADERSIZE_MAX, which only the static library has.
+constexpr uint64_t kMaxFrameHeadBytes = 18;
 
 // The table of the seekable format: magic and size of a skippable frame, an
 // entry for each block (u32 compressed bytes, u32 bytes), their number, flags,
@@ -142,47 +144,76 @@ absl::StatusOr<std::unique_ptr<CompressedFile>> CompressedFile::Open(
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return PosixStatus(errno, path, "cannot open");
   std::unique_ptr<CompressedFile> file(new CompressedFile(fd, path));
-  RETURN_IF_ERROR(file->ReadTable());
+  RETURN_IF_ERROR(file->FindBlocks());
   return file;
 }
 
-absl::Status CompressedFile::ReadTable() {
-  absl::Status damaged = absl::DataLossError(
-      absl::StrCat(path_,
-                   ": the table of its blocks is damaged; `zstd -d` gives the "
-                   "segment without it"));
+absl::Status CompressedFile::FindBlocks() {
   const off_t end = lseek(fd_, 0, SEEK_END);
   if (end < 0) return PosixStatus(errno, path_, "cannot seek in");
   const auto file_bytes = static_cast<uint64_t>(end);
-  if (file_bytes < kTableHeadBytes + kTableEndBytes) return damaged;
+  if (!ReadTable(file_bytes)) ScanBlocks(file_bytes);
+  if (blocks_.empty()) {
+    return absl::DataLossError(
+        absl::StrCat(path_,
+                     ": neither the table of its blocks nor the blocks can be "
+                     "read; move the file away to go on without it"));
+  }
+  loaded_ = blocks_.size();
+  return absl::OkStatus();
+}
+
+bool CompressedFile::ReadTable(uint64_t file_bytes) {
+  if (file_bytes < kTableHeadBytes + kTableEndBytes) return false;
   std::string bytes;
   ReadAt(fd_, file_bytes - kTableEndBytes, kTableEndBytes, &bytes);
   if (bytes.size() < kTableEndBytes || bytes[4] != 0 ||
       GetUint32(bytes, 5) != kTableEndMagic) {
-    return damaged;
+    return false;
   }
   const uint64_t num_blocks = GetUint32(bytes, 0);
   const uint64_t table_bytes =
       kTableHeadBytes + num_blocks * kTableEntryBytes + kTableEndBytes;
-  if (table_bytes > file_bytes) return damaged;
+  if (table_bytes > file_bytes) return false;
   ReadAt(fd_, file_bytes - table_bytes, table_bytes, &bytes);
   if (bytes.size() < table_bytes || GetUint32(bytes, 0) != kTableMagic ||
       GetUint32(bytes, 4) + kTableHeadBytes != table_bytes) {
-    return damaged;
+    return false;
   }
-  Block next;
-  blocks_.push_back(next);
+  std::vector<Block> blocks(1);
   for (uint64_t i = 0; i < num_blocks; ++i) {
     const uint64_t entry = kTableHeadBytes + i * kTableEntryBytes;
     const uint64_t block_bytes = GetUint32(bytes, entry + 4);
-    if (block_bytes == 0 || block_bytes > kMostBlockBytes) return damaged;
-    next.place += GetUint32(bytes, entry);
-    next.offset += block_bytes;
-    blocks_.push_back(next);
+    if (block_bytes == 0 || block_bytes > kMaxBlockBytes) return false;
+    const Block& last = blocks.back();
+    blocks.push_back(
+        {last.place + GetUint32(bytes, entry), last.offset + block_bytes});
   }
-  if (next.place + table_bytes != file_bytes) return damaged;
-  loaded_ = blocks_.size();
-  return absl::OkStatus();
+  if (blocks.back().place + table_bytes != file_bytes) return false;
+  blocks_ = std::move(blocks);
+  return true;
+}
+
+// Each block tells its own sizes, up to the first one whose head is damaged.
+void CompressedFile::ScanBlocks(uint64_t file_bytes) {
+  std::vector<Block> blocks(1);
+  std::string head;
+  std::string block;
+  while (true) {
+    const Block last = blocks.back();
+    const uint64_t rest = file_bytes - last.place;
+    ReadAt(fd_, last.place, std::min(rest, kMaxFrameHeadBytes), &head);
+    const unsigned long long size =  // NOLINT(google-runtime-int): of zstd.
+        ZSTD_getFrameContentSize(head.data(), head.size());
+    if (size == 0 || size > kMaxBlockBytes) break;
+    ReadAt(fd_, last.place, std::min<uint64_t>(rest, ZSTD_compressBound(size)),
+           &block);
+    const size_t bytes =
+        ZSTD_findFrameCompressedSize(block.data(), block.size());
+    if (ZSTD_isError(bytes) != 0) break;
+    blocks.push_back({last.place + bytes, last.offset + size});
+  }
+  if (blocks.size() > 1) blocks_ = std::move(blocks);
 }
 
 void CompressedFile::Load(size_t number) {

@@ -23,7 +23,8 @@ absl::Status CompressFile(const std::string& from, const std::string& to,
 // Reads a compressed file. Not thread-safe.
 class CompressedFile {
  public:
-  // DataLoss if the table is missing or damaged.
+  // Finds the blocks one by one if their table is damaged. DataLoss if there is
+  // none.
   static absl::StatusOr<std::unique_ptr<CompressedFile>> Open(
       const std::string& path);
   ~CompressedFile();
@@ -44,7 +45,10 @@ class CompressedFile {
   };
 
   CompressedFile(int fd, std::string path);
-  absl::Status ReadTable();
+  absl::Status FindBlocks();
+  // Return with `blocks_` empty if they find no blocks.
+  bool ReadTable(uint64_t file_bytes);
+  void ScanBlocks(uint64_t file_bytes);
   // Makes `bytes_` those of block `number`.
   void Load(size_t number);
 

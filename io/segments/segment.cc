@@ -15,6 +15,7 @@
 #include "io/files.h"
 #include "io/posix_status.h"
 #include "io/segments/compressed_file.h"
+#include "io/segments/parse_message.h"
 #include "io/segments/record_frame.h"
 
 namespace sortition {
@@ -29,12 +30,23 @@ constexpr uint64_t kMaxPayloadBytes = uint64_t{1} << 48;
 // The largest distance of the search for the next intact frame.
 constexpr uint64_t kMaxScanBytes = uint64_t{1} << 28;
 
+constexpr char kHeaderKey = log::v1::LogRecord::kHeaderFieldNumber << 3 | 2;
+
 bool AllZero(absl::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(),
                      [](char byte) { return byte == 0; });
 }
 
 }  // namespace
+
+absl::Status CheckLogFormat(const log::v1::SegmentHeader& header,
+                            absl::string_view path) {
+  if (header.format_version() <= kLogFormatVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      path, ": format_version ", header.format_version(), " is not in [1, ",
+      kLogFormatVersion,
+      "]; use a release of Sortition that is as new as the one that wrote it"));
+}
 
 struct SegmentReader::Rep {
   using Outcome = SegmentReader::Outcome;
@@ -192,6 +204,20 @@ absl::StatusOr<uint64_t> SegmentReader::Rep::FindFrameAfter(uint64_t at) {
   return 0;
 }
 
+namespace {
+
+// FailedPrecondition if `payload` is the header of a later format.
+absl::Status CheckHeader(absl::string_view payload, const std::string& path) {
+  log::v1::LogRecord record;
+  if (payload.empty() || payload[0] != kHeaderKey ||
+      !ParseMessage(payload, &record)) {
+    return absl::OkStatus();
+  }
+  return CheckLogFormat(record.header(), path);
+}
+
+}  // namespace
+
 SegmentReader::SegmentReader() : rep_(std::make_unique<Rep>()) {}
 SegmentReader::~SegmentReader() = default;
 
@@ -258,6 +284,7 @@ absl::StatusOr<SegmentReader::Outcome> SegmentReader::Next(
   if (!frame.ok()) return frame.status();
   Outcome outcome = Outcome::kEnd;
   if (*frame == Rep::Frame::kIntact) {
+    if (rep.offset == 0) RETURN_IF_ERROR(CheckHeader(*payload, rep.path));
     rep.offset += FrameBytes(payload->size());
     return Outcome::kRecord;
   }

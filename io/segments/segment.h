@@ -20,6 +20,13 @@ namespace sortition {
 inline constexpr absl::string_view kSegmentSuffix = ".seg";
 inline constexpr absl::string_view kCompressedSuffix = ".zst";
 
+// The newest format_version of segments that this release reads and writes.
+inline constexpr uint32_t kLogFormatVersion = 1;
+
+// FailedPrecondition if the segment `path` has a later format.
+absl::Status CheckLogFormat(const log::v1::SegmentHeader& header,
+                            absl::string_view path);
+
 // Reads one segment, which may still be growing, or be compressed: offsets are
 // those of the segment before that. Not thread-safe.
 class SegmentReader {
@@ -41,7 +48,8 @@ class SegmentReader {
   ~SegmentReader();
 
   // Reads the next record. `payload` is valid until the next call. After kEnd
-  // or kIncomplete the next call tries the same place again.
+  // or kIncomplete the next call tries the same place again. FailedPrecondition
+  // for the header of a later format: records could mean something else.
   absl::StatusOr<Outcome> Next(absl::string_view* payload, uint64_t* offset);
 
   // Continues at the frame that starts at `offset`.

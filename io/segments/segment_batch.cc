@@ -127,7 +127,7 @@ absl::Status SegmentBatch::Begin() {
   segment.dir = staging_;
   segment.name =
       SegmentName(last_created_us_, options_.writer_id, num_segments_);
-  segment.header.set_format_version(1);
+  segment.header.set_format_version(kLogFormatVersion);
   segment.header.set_kind(options_.kind);
   segment.header.set_writer_id(options_.writer_id);
   segment.header.set_incarnation(incarnation_);

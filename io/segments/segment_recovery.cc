@@ -10,14 +10,18 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "io/posix_status.h"
+#include "io/segments/compressed_file.h"
 #include "io/segments/parse_message.h"
 #include "io/segments/record_frame.h"
 #include "io/segments/segment.h"
@@ -25,6 +29,17 @@
 
 namespace sortition {
 namespace {
+
+// Returns the path of the file if the segment is compressed; nothing otherwise.
+std::optional<std::string> CompressedFileOf(const std::string& path) {
+  if (absl::EndsWith(path, kCompressedSuffix)) return path;
+  std::string compressed = CompressedSegmentPath(path);
+  std::error_code ignored;
+  const bool is_compressed = !std::filesystem::exists(path, ignored) &&
+                             std::filesystem::exists(compressed, ignored);
+  if (!is_compressed) return std::nullopt;
+  return compressed;
+}
 
 // Returns the number of bytes from `begin` up to the last one that is not a
 // preallocated zero.
@@ -105,25 +120,57 @@ absl::Status CutInPlace(int fd, const std::string& path, uint64_t end,
   return SyncFile(fd, path);
 }
 
-// Writes the first `end` bytes of `from` and a footer to `path`.
-absl::Status WriteCopy(int from, uint64_t end, const log::v1::LogRecord& footer,
+// Writes `contents` and a footer to `path`.
+absl::Status WriteCopy(absl::string_view contents,
+                       const log::v1::LogRecord& footer,
                        const std::string& path) {
   const int fd =
       open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return PosixStatus(errno, path, "cannot create");
   const absl::Cleanup closer = [fd] { close(fd); };
-  std::string contents;
-  ReadAt(from, 0, end, &contents);
-  if (contents.size() < end) return PosixStatus(EIO, path, "cannot fill");
   uint64_t written = 0;
   RETURN_IF_ERROR(WriteAll(fd, path, &written, {ToIovec(contents)}));
   RETURN_IF_ERROR(WriteRecord(fd, path, &written, footer));
   return SyncFile(fd, path);
 }
 
+// Puts a synced copy with `contents` and `footer` in the place of the segment
+// `path`. Nothing is changed if that fails.
+absl::Status ReplaceByCopy(const std::string& path, absl::string_view contents,
+                           const log::v1::LogRecord& footer) {
+  const std::string copy = path + ".tmp";
+  absl::Status status = WriteCopy(contents, footer, copy);
+  if (status.ok() && rename(copy.c_str(), path.c_str()) != 0) {
+    status = PosixStatus(errno, path, "cannot replace");
+  }
+  if (!status.ok()) {
+    unlink(copy.c_str());
+    return status;
+  }
+  return SyncDirectory(std::filesystem::path(path).parent_path().string());
+}
+
+// A compressed file is never changed in place: offsets in it are not those of
+// the segment. The copy is not compressed.
+absl::StatusOr<uint64_t> RewriteCompressed(const std::string& compressed,
+                                           const ReadableExtent& whole) {
+  ASSIGN_OR_RETURN(const auto file, CompressedFile::Open(compressed));
+  std::string contents(whole.end, '\0');
+  contents.resize(file->Read(0, contents.data(), contents.size()));
+  const uint64_t cut = file->size() - contents.size();
+  const std::string path(absl::StripSuffix(compressed, kCompressedSuffix));
+  RETURN_IF_ERROR(ReplaceByCopy(path, contents, FooterOf(whole, cut)));
+  if (unlink(compressed.c_str()) != 0) {
+    return PosixStatus(errno, compressed, "cannot remove");
+  }
+  return cut;
+}
+
 }  // namespace
 
 bool IsClosedSegment(const std::string& path) {
+  // Only closed segments are compressed.
+  if (CompressedFileOf(path).has_value()) return true;
   // A footer has a few dozen bytes.
   constexpr off_t kMostFooterBytes = 256;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -152,6 +199,7 @@ bool IsClosedSegment(const std::string& path) {
 }
 
 absl::StatusOr<bool> SegmentHasLiveWriter(const std::string& path) {
+  if (CompressedFileOf(path).has_value()) return false;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return PosixStatus(errno, path, "cannot open");
   const absl::Cleanup closer = [fd] { close(fd); };
@@ -161,6 +209,10 @@ absl::StatusOr<bool> SegmentHasLiveWriter(const std::string& path) {
 }
 
 absl::StatusOr<log::v1::SegmentFooter> RecoverSegment(const std::string& path) {
+  if (CompressedFileOf(path).has_value()) {
+    ASSIGN_OR_RETURN(const ReadableExtent whole, MeasureSegment(path, &Never));
+    return whole.footer.value_or(FooterOf(whole, 0).footer());
+  }
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return PosixStatus(errno, path, "cannot open");
   const absl::Cleanup closer = [fd] { close(fd); };
@@ -183,24 +235,22 @@ absl::StatusOr<uint64_t> RewriteSegment(
     absl::FunctionRef<bool(absl::string_view)> can_redo) {
   ASSIGN_OR_RETURN(const ReadableExtent whole, MeasureSegment(path, can_redo));
   if (whole.footer.has_value()) return 0;
+  const std::optional<std::string> compressed = CompressedFileOf(path);
+  if (compressed.has_value()) return RewriteCompressed(*compressed, whole);
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return PosixStatus(errno, path, "cannot open");
   const absl::Cleanup closer = [fd] { close(fd); };
   ASSIGN_OR_RETURN(const uint64_t cut, NonZeroBytesAfter(fd, path, whole.end));
   const log::v1::LogRecord footer = FooterOf(whole, cut);
-  const std::string copy = path + ".tmp";
-  const absl::Status status = WriteCopy(fd, whole.end, footer, copy);
-  if (!status.ok()) unlink(copy.c_str());
+  std::string contents;
+  ReadAt(fd, 0, whole.end, &contents);
+  if (contents.size() < whole.end) return PosixStatus(EIO, path, "cannot read");
+  const absl::Status status = ReplaceByCopy(path, contents, footer);
   if (absl::IsResourceExhausted(status)) {
     RETURN_IF_ERROR(CutInPlace(fd, path, whole.end, footer));
     return cut;
   }
   RETURN_IF_ERROR(status);
-  if (rename(copy.c_str(), path.c_str()) != 0) {
-    return PosixStatus(errno, path, "cannot replace");
-  }
-  RETURN_IF_ERROR(
-      SyncDirectory(std::filesystem::path(path).parent_path().string()));
   return cut;
 }
 

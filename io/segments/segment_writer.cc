@@ -19,6 +19,7 @@
 #include "io/segments/parse_message.h"
 #include "io/segments/record_frame.h"
 #include "io/segments/segment_file.h"
+#include "io/umask.h"
 
 namespace sortition {
 namespace {
@@ -144,7 +145,8 @@ absl::StatusOr<std::unique_ptr<PreparedSegment>> PreparedSegment::Create(
       open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (prepared->directory_fd_ < 0)
     return PosixStatus(errno, dir, "cannot open");
-  if (fchmod(prepared->fd_, 0644) != 0) {
+  // mkostemps() lets only the owner read.
+  if (fchmod(prepared->fd_, 0644 & ~ProcessUmask()) != 0) {
     return PosixStatus(errno, path, "cannot change mode of");
   }
   if (flock(prepared->fd_, LOCK_EX | LOCK_NB) != 0) {

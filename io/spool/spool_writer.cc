@@ -14,6 +14,7 @@
 #include "io/clocks.h"
 #include "io/segments/decision_frame.h"
 #include "io/segments/record_frame.h"
+#include "io/segments/segment.h"
 #include "io/spool/spool_log.h"
 
 namespace sortition {
@@ -102,7 +103,7 @@ absl::Status SpoolWriter::Rep::StartSegment() {
   segment.dir = options.dir();
   segment.name = SegmentName(now_us, options.writer_id(), counter);
   segment.preallocate_bytes = options.segment_bytes();
-  segment.header.set_format_version(1);
+  segment.header.set_format_version(kLogFormatVersion);
   segment.header.set_kind(log::v1::SegmentHeader::SPOOL);
   segment.header.set_writer_id(options.writer_id());
   segment.header.set_incarnation(incarnation);

@@ -1,7 +1,7 @@
 #include "sidecar/join/incomplete_watch.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/micros.h"
@@ -10,10 +10,8 @@
 namespace sortition {
 namespace {
 
-// By chance one in 4,096 unknown ids looks foreign.
-constexpr uint64_t kFewestForeign = 2;
-constexpr uint64_t kUnknownPerForeign = 256;
-constexpr uint64_t kFewestUnknown = 10;
+// The fewest unknown decisions that make a log incomplete.
+constexpr size_t kMinDecisions = 10;
 
 }  // namespace
 
@@ -45,26 +43,71 @@ void IncompleteWatch::TakeUnknown(absl::string_view decision_id,
   const std::optional<UuidV7> uuid = ParseUuidV7(decision_id);
   // An old decision is forgotten, and its feedback late, wherever it was made.
   if (uuid.has_value() && uuid->time_us < time_us - window_us_) return;
-  const bool is_tagged = uuid.has_value() && uuid->writer_tag.has_value();
-  if (is_tagged && writer_tags_.contains(*uuid->writer_tag)) return;
-  if (is_tagged) {
+  const bool is_foreign = uuid.has_value() && uuid->writer_tag.has_value() &&
+                          !writer_tags_.contains(*uuid->writer_tag);
+  if (is_foreign) {
     ++foreign_feedback_;
-    ++WindowOf(time_us).foreign;
+    WindowOf(time_us).foreign.Add(decision_id);
   } else if (!may_be_lost) {
     ++unknown_feedback_;
-    ++WindowOf(time_us).unknown;
+    WindowOf(time_us).unknown.Add(decision_id);
   }
 }
 
-bool IncompleteWatch::IsIncomplete(const Window& window, bool is_whole) const {
-  if (window.foreign >= kFewestForeign &&
-      window.foreign * kUnknownPerForeign > window.unknown) {
-    return true;
+void IncompleteWatch::Unknown::Add(absl::string_view decision_id) {
+  ++feedback;
+  if (decisions.size() < kMinDecisions) {
+    decisions.insert(HashBytes(decision_id));
   }
-  const uint64_t unknown = window.foreign + window.unknown;
-  return is_whole && unknown >= kFewestUnknown &&
-         static_cast<double>(unknown) >
+}
+
+void IncompleteWatch::Unknown::Add(const Unknown& other) {
+  feedback += other.feedback;
+  for (const Hash128& decision : other.decisions) {
+    if (decisions.size() < kMinDecisions) decisions.insert(decision);
+  }
+}
+
+void IncompleteWatch::Window::Add(const Window& other) {
+  const bool is_empty = feedback == 0 && num_unknown() == 0;
+  first_us = is_empty ? other.first_us : std::min(first_us, other.first_us);
+  last_us = is_empty ? other.last_us : std::max(last_us, other.last_us);
+  feedback += other.feedback;
+  foreign.Add(other.foreign);
+  unknown.Add(other.unknown);
+}
+
+bool IncompleteWatch::IsIncomplete(const Window& window) const {
+  return window.foreign.decisions.size() + window.unknown.decisions.size() >=
+             kMinDecisions &&
+         static_cast<double>(window.num_unknown()) >
              max_unknown_share_ * static_cast<double>(window.feedback);
+}
+
+// Returns true if the fewest decisions that make a log incomplete would be
+// within the permitted share.
+bool IncompleteWatch::IsSound(const Window& window) const {
+  return !IsIncomplete(window) &&
+         max_unknown_share_ * static_cast<double>(window.feedback) >=
+             static_cast<double>(kMinDecisions);
+}
+
+log::v1::Incomplete IncompleteWatch::Describe(const Window& window) {
+  log::v1::Incomplete incomplete;
+  incomplete.set_first_time_us(window.first_us);
+  incomplete.set_last_time_us(window.last_us);
+  incomplete.set_foreign_feedback(window.foreign.feedback);
+  incomplete.set_unknown_feedback(window.unknown.feedback);
+  incomplete.set_feedback(std::max(window.feedback, window.num_unknown()));
+  incomplete.set_reason(absl::StrCat(
+      "of ", incomplete.feedback(), " feedback, ", window.foreign.feedback,
+      " is for decisions of servers whose spools are not read here, and ",
+      window.unknown.feedback, " for decisions that no spool has"));
+  return incomplete;
+}
+
+std::optional<log::v1::Incomplete> IncompleteWatch::TakeTolerated() {
+  return std::exchange(tolerated_, std::nullopt);
 }
 
 std::optional<log::v1::Incomplete> IncompleteWatch::Next(int64_t watermark_us) {
@@ -73,24 +116,16 @@ std::optional<log::v1::Incomplete> IncompleteWatch::Next(int64_t watermark_us) {
     // Feedback is held for a window and a slack.
     const int64_t end_us = (oldest->first + 1) * window_us_;
     if (watermark_us <= end_us + window_us_ + 2 * slack_us_) break;
-    const Window window = oldest->second;
-    const bool is_whole =
-        !begins_in_the_middle_ || oldest->first > *first_number_;
+    const bool may_be_older =
+        begins_in_the_middle_ && oldest->first <= *first_number_ + 1;
+    if (may_be_older) oldest->second.unknown = {};
+    unjudged_.Add(oldest->second);
     windows_.erase(oldest);
-    if (!IsIncomplete(window, is_whole)) continue;
-    log::v1::Incomplete incomplete;
-    incomplete.set_first_time_us(window.first_us);
-    incomplete.set_last_time_us(window.last_us);
-    incomplete.set_foreign_feedback(window.foreign);
-    incomplete.set_unknown_feedback(window.unknown);
-    incomplete.set_feedback(
-        std::max(window.feedback, window.foreign + window.unknown));
-    incomplete.set_reason(
-        absl::StrCat(window.foreign,
-                     " feedback for decisions of servers whose spools are "
-                     "not read here, and ",
-                     window.unknown, " for unknown decisions"));
-    return incomplete;
+    const bool is_incomplete = IsIncomplete(unjudged_);
+    if (!is_incomplete && !IsSound(unjudged_)) continue;
+    const Window judged = std::exchange(unjudged_, {});
+    if (is_incomplete) return Describe(judged);
+    if (judged.num_unknown() > 0) tolerated_ = Describe(judged);
   }
   return std::nullopt;
 }

@@ -72,8 +72,8 @@ struct ClosedDecision {
   std::vector<log::v1::RankReward> rank_rewards;  // Ascending by rank.
   // All reports of what was shown, put together (shown_pages.h).
   std::optional<log::v1::Shown> shown;
-  // Feedback is in reading order. Of what was shown, at most one report for a
-  // page and one viewport report.
+  // Feedback in reading order, and behind it at most one report for each page
+  // that was shown, by rank, and one viewport report.
   std::vector<JoinedRecord> records;
   std::vector<JoinedView> views;  // Ascending by version, each at most once.
 };
@@ -115,6 +115,7 @@ struct JoinCounts {
   uint64_t unknown_decision = 0;  // Including held_overflow.
   uint64_t out_of_range = 0;
   uint64_t no_such_candidate = 0;  // Its index or rank cannot be.
+  uint64_t too_many = 0;           // Feedback beyond the limit of its decision.
   uint64_t held_overflow = 0;      // Not held: too many wait for a decision.
   uint64_t corrected_times = 0;    // Times of records that were in the future.
   uint64_t views = 0;              // Joined.

@@ -19,6 +19,10 @@ using log::v1::LateFeedback;
 // overflow.
 constexpr int64_t kMaxTimeUs = int64_t{1} << 61;
 
+// Of the feedback of one decision, beside `max_feedback_per_decision`. One
+// feedback item alone is kept however large it is.
+constexpr uint64_t kMaxFeedbackBytes = uint64_t{1} << 20;
+
 int64_t Clamp(int64_t time_us) {
   return std::clamp<int64_t>(time_us, 0, kMaxTimeUs);
 }
@@ -142,7 +146,8 @@ void Joiner::LeaveToOther(const RepeatedDecision& first) {
 void Joiner::AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback) {
   const int64_t time_us = Correct(feedback.time_us());
   AdvanceTo(time_us);
-  if (IsDuplicateFeedback(feedback.feedback_id(), place, time_us)) {
+  const Hash128 id = HashBytes(feedback.feedback_id());
+  if (IsDuplicateFeedback(id, time_us)) {
     ++counts_.duplicate_feedback;
     return;
   }
@@ -152,70 +157,93 @@ void Joiner::AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback) {
   if (feedback.has_index()) record.index = feedback.index();
   if (record.reward < options_.reward_min() ||
       record.reward > options_.reward_max()) {
+    RememberFeedback(id, place, time_us);
     Reject(std::move(record), LateFeedback::OUT_OF_RANGE);
     return;
   }
-  AddRecord(HashBytes(feedback.decision_id()), std::move(record));
+  if (AddRecord(HashBytes(feedback.decision_id()), std::move(record))) {
+    RememberFeedback(id, place, time_us);
+  }
 }
 
-bool Joiner::IsDuplicateFeedback(absl::string_view feedback_id,
-                                 SpoolPlace place, int64_t time_us) {
-  const Hash128 hash = HashBytes(feedback_id);
-  const auto [it, is_new] = seen_feedback_.try_emplace(hash, time_us);
-  if (!is_new && time_us <= it->second + 2 * window_us_) return true;
-  it->second = time_us;
+bool Joiner::IsDuplicateFeedback(const Hash128& feedback,
+                                 int64_t time_us) const {
+  const auto it = seen_feedback_.find(feedback);
+  return it != seen_feedback_.end() && time_us <= it->second + 2 * window_us_;
+}
+
+void Joiner::RememberFeedback(const Hash128& feedback, SpoolPlace place,
+                              int64_t time_us) {
+  seen_feedback_[feedback] = time_us;
   ids_[place.spool].ids.push_back(
-      {hash, time_us, place.segment, true, place.spool});
-  return false;
+      {feedback, time_us, place.segment, true, place.spool});
 }
 
-void Joiner::AddRecord(const Hash128& decision, JoinedRecord record) {
+bool Joiner::AddRecord(const Hash128& decision, JoinedRecord record) {
   const auto it = known_.find(decision);
   if (it == known_.end() || !IsKnownAt(it->second, record.time_us)) {
-    Hold(decision, std::move(record));
-    return;
+    return Hold(decision, std::move(record));
   }
   const Known& known = it->second;
   if (known.state == State::kPending) {
-    Attach(&queue_[known.number - first_number_], std::move(record));
-  } else if (known.state == State::kEmitted ||
-             record.time_us > known.time_us + window_us_) {
+    return Attach(&queue_[known.number - first_number_], std::move(record));
+  }
+  if (known.state == State::kEmitted ||
+      record.time_us > known.time_us + window_us_) {
     Reject(std::move(record), LateFeedback::AFTER_WINDOW);
   }
   // Otherwise it is in the tuple that an earlier process wrote.
+  return true;
 }
 
-void Joiner::Attach(Pending* pending, JoinedRecord record) {
+bool Joiner::Attach(Pending* pending, JoinedRecord record) {
   if (record.time_us > pending->time_us + window_us_) {
     Reject(std::move(record), LateFeedback::AFTER_WINDOW);
-    return;
+    return true;
   }
   if (record.is_shown) {
-    AttachShown(pending, std::move(record));
-    return;
+    if (pending->shown == nullptr) {
+      pending->shown = std::make_unique<ShownReports>();
+    }
+    AttachShown(pending->shown.get(), std::move(record));
+    return true;
   }
   if (NamesNoCandidate(record, pending->facts)) {
     Reject(std::move(record), LateFeedback::NO_SUCH_CANDIDATE);
-    return;
+    return true;
+  }
+  const uint64_t bytes = pending->feedback_bytes + record.bytes.size();
+  const bool fits =
+      pending->feedback.empty() ||
+      (pending->feedback.size() < options_.max_feedback_per_decision() &&
+       bytes <= kMaxFeedbackBytes);
+  // What is kept is a function of what was kept before, so that a restart that
+  // does not find rejected records any more keeps the same ones.
+  if (!fits) {
+    Reject(std::move(record), LateFeedback::TOO_MANY);
+    return false;
   }
   ++counts_.feedback;
   Need(record.place);
-  pending->records.push_back(std::move(record));
+  pending->feedback_bytes = bytes;
+  pending->feedback.push_back(std::move(record));
+  return true;
 }
 
-void Joiner::Hold(const Hash128& decision, JoinedRecord record) {
+bool Joiner::Hold(const Hash128& decision, JoinedRecord record) {
   std::deque<JoinedRecord>& records = held_[decision];
   if (records.size() >= options_.max_held_per_decision() ||
       num_held_ >= options_.max_held()) {
     if (records.empty()) held_.erase(decision);
     ++counts_.held_overflow;
     Reject(std::move(record), LateFeedback::UNKNOWN_DECISION);
-    return;
+    return false;
   }
   held_order_.push_back({decision, record.place, watermark_us_});
   Need(record.place);
   records.push_back(std::move(record));
   ++num_held_;
+  return true;
 }
 
 void Joiner::AdoptHeld(Pending* pending) {
@@ -245,6 +273,7 @@ void Joiner::Reject(JoinedRecord record, LateFeedback::Reason reason) {
   ++(reason == LateFeedback::AFTER_WINDOW        ? counts_.after_window
      : reason == LateFeedback::OUT_OF_RANGE      ? counts_.out_of_range
      : reason == LateFeedback::NO_SUCH_CANDIDATE ? counts_.no_such_candidate
+     : reason == LateFeedback::TOO_MANY          ? counts_.too_many
                                                  : counts_.unknown_decision);
   late_.push_back({record.place, reason, std::move(record.bytes)});
 }
@@ -328,14 +357,25 @@ std::optional<ClosedDecision> Joiner::PopClosed() {
   closed.censored =
       censored_.ReasonsIn(pending.time_us, pending.time_us + window_us_);
   Release(pending.place);
-  for (const JoinedRecord& record : pending.records) Release(record.place);
-  for (const JoinedView& view : pending.views) Release(view.place);
-  closed.records = std::move(pending.records);
-  closed.views = std::move(pending.views);
+  MoveRecords(&pending, &closed);
+  for (const JoinedRecord& record : closed.records) Release(record.place);
+  for (const JoinedView& view : closed.views) Release(view.place);
   SetShown(&closed);
   closed.is_wanted = !options_.only_if_shown() || WasShown(closed);
   SetRewards(/*decision=*/"", options_, &closed);
   return closed;
+}
+
+void Joiner::MoveRecords(Pending* pending, ClosedDecision* closed) {
+  closed->records = std::move(pending->feedback);
+  closed->views = std::move(pending->views);
+  if (pending->shown == nullptr) return;
+  for (auto& [rank, page] : pending->shown->pages) {
+    closed->records.push_back(std::move(page));
+  }
+  if (pending->shown->viewport.has_value()) {
+    closed->records.push_back(*std::move(pending->shown->viewport));
+  }
 }
 
 std::optional<LateRecord> Joiner::PopLate() {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -25,7 +26,9 @@ namespace sortition {
 // The results depend on the log times alone, not on when it is called, as long
 // as every record reaches the spool within `slack` of its time. Uses no files,
 // clocks or threads. Memory: about 150 bytes per pending decision, 80 per
-// remembered id, and the feedback itself.
+// remembered id, and the records of pending decisions. The number and the bytes
+// of the records of one decision are bounded, known or not, and the work for
+// one more of them does not depend on how many there are.
 class Joiner {
  public:
   explicit Joiner(const config::v1::JoinOptions& options);
@@ -41,8 +44,9 @@ class Joiner {
   // user looked the farthest.
   void AddShown(SpoolPlace place, const log::v1::Shown& shown);
   // Requires a finite reward. Feedback is not joined but late if its reward is
-  // outside [reward_min, reward_max], or if its decision has no candidate of
-  // its index, or fewer candidates than its rank needs.
+  // outside [reward_min, reward_max], if its decision has no candidate of its
+  // index, or fewer candidates than its rank needs, or if it is beyond the
+  // limit of its decision.
   void AddFeedback(SpoolPlace place, const log::v1::Feedback& feedback);
   // `time_us` is the time of the view, which comes after its decision. What is
   // not joined is only counted; a decision that is left out needs no views.
@@ -112,6 +116,15 @@ class Joiner {
     uint32_t spool = 0;
     State state = State::kPending;
   };
+  // The reports of what was shown of one decision, as far as the tuple depends
+  // on them.
+  struct ShownReports {
+    std::map<uint32_t, JoinedRecord> pages;  // By first rank.
+    uint64_t page_bytes = 0;
+    // Pages from this rank on are not kept.
+    uint32_t pages_end = std::numeric_limits<uint32_t>::max();
+    std::optional<JoinedRecord> viewport;
+  };
   struct Pending {
     Hash128 id;
     int64_t time_us = 0;
@@ -122,11 +135,11 @@ class Joiner {
     DecisionFacts facts;
     bool is_ambiguous = false;
     bool is_elsewhere = false;
-    uint64_t after_number = 0;  // As in ClosedDecision.
-    std::vector<JoinedRecord> records;
+    uint64_t after_number = 0;           // As in ClosedDecision.
+    std::vector<JoinedRecord> feedback;  // In reading order.
+    uint64_t feedback_bytes = 0;
+    std::unique_ptr<ShownReports> shown;  // Null: nothing was reported.
     std::vector<JoinedView> views;
-    // Pages of what was shown from this rank on are not kept.
-    uint32_t pages_end = std::numeric_limits<uint32_t>::max();
   };
   // Keys of `known_` and `seen_feedback_` that came from one spool.
   struct SpoolIds {
@@ -146,23 +159,27 @@ class Joiner {
   // Returns the time of a record, or `latest_us_` if it is later: one wrong
   // stamp must not close the windows of all.
   int64_t Correct(int64_t time_us);
-  void Hold(const Hash128& decision, JoinedRecord record);
   // An id is known for two windows of log time, whatever is in memory.
   bool IsKnownAt(const Known& known, int64_t time_us) const {
     return time_us <= known.time_us + 2 * window_us_;
   }
-  bool IsDuplicateFeedback(absl::string_view feedback_id, SpoolPlace place,
-                           int64_t time_us);
-  void AddRecord(const Hash128& decision, JoinedRecord record);
-  void Attach(Pending* pending, JoinedRecord record);
-  void AttachShown(Pending* pending, JoinedRecord record);
-  void AttachViewport(Pending* pending, JoinedRecord record);
-  // Counts a page that is not kept; how far the user looked counts all the
-  // same.
-  // Drops the pages with the largest ranks, while there are too many. Returns
-  // whether there were.
-  bool LimitPages(Pending* pending);
-  void LeaveOutPage(Pending* pending, JoinedRecord page);
+  bool IsDuplicateFeedback(const Hash128& feedback, int64_t time_us) const;
+  void RememberFeedback(const Hash128& feedback, SpoolPlace place,
+                        int64_t time_us);
+  // These three return false if the record was rejected because a limit is
+  // reached. Its id is not remembered then, so that a flood costs no memory.
+  bool AddRecord(const Hash128& decision, JoinedRecord record);
+  bool Hold(const Hash128& decision, JoinedRecord record);
+  bool Attach(Pending* pending, JoinedRecord record);
+  void AttachShown(ShownReports* shown, JoinedRecord record);
+  void AttachViewport(ShownReports* shown, JoinedRecord record);
+  // Drops the pages with the largest ranks while there are too many. Returns
+  // true if there were.
+  bool LimitPages(ShownReports* shown);
+  // Counts a page that is not kept. Its `seen_ranks` counts all the same.
+  void LeaveOutPage(ShownReports* shown, JoinedRecord page);
+  // Moves the records of `pending` to `closed`.
+  void MoveRecords(Pending* pending, ClosedDecision* closed);
   void AdoptHeld(Pending* pending);
   void Reject(JoinedRecord record, log::v1::LateFeedback::Reason reason);
   void ExpireHeld();

@@ -1,8 +1,9 @@
 // How a joiner takes reports of what was shown. It keeps no more of a decision
 // than the result depends on; what it drops is never part of a result, so that
 // its segment may be removed before a restart.
-#include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "sidecar/join/joiner.h"
 #include "sidecar/join/shown_pages.h"
@@ -12,8 +13,8 @@ namespace {
 
 // Of one decision. A broken front end must not fill the memory. One page alone
 // is kept however large the server let it be.
-constexpr size_t kMostPages = 100;
-constexpr size_t kMostPageBytes = size_t{1} << 20;
+constexpr size_t kMaxPages = 100;
+constexpr size_t kMaxPageBytes = size_t{1} << 20;
 
 // Returns what a page says of how far the user looked.
 JoinedRecord ViewportOf(JoinedRecord page) {
@@ -39,72 +40,54 @@ void Joiner::AddShown(SpoolPlace place, const log::v1::Shown& shown) {
 
 // Of too many pages those with the smallest ranks are kept, and none beyond one
 // that was dropped, so that the order in which they come does not matter.
-void Joiner::AttachShown(Pending* pending, JoinedRecord record) {
+void Joiner::AttachShown(ShownReports* shown, JoinedRecord record) {
   if (!record.rank.has_value()) {
     ++counts_.viewports;
-    AttachViewport(pending, std::move(record));
+    AttachViewport(shown, std::move(record));
     return;
   }
-  const bool is_known =
-      std::any_of(pending->records.begin(), pending->records.end(),
-                  [&](const JoinedRecord& other) {
-                    return other.is_shown && other.rank == record.rank;
-                  });
-  if (is_known || *record.rank >= pending->pages_end) {
-    LeaveOutPage(pending, std::move(record));
+  const uint32_t rank = *record.rank;
+  if (rank >= shown->pages_end || shown->pages.contains(rank)) {
+    LeaveOutPage(shown, std::move(record));
     return;
   }
   Need(record.place);
-  pending->records.push_back(std::move(record));
-  if (!LimitPages(pending)) ++counts_.shown;
+  shown->page_bytes += record.bytes.size();
+  shown->pages.emplace(rank, std::move(record));
+  if (!LimitPages(shown)) ++counts_.shown;
 }
 
-bool Joiner::LimitPages(Pending* pending) {
-  for (bool dropped = false;; dropped = true) {
-    size_t num_pages = 0;
-    size_t bytes = 0;
-    auto last = pending->records.end();
-    for (auto it = pending->records.begin(); it != pending->records.end();
-         ++it) {
-      if (!it->is_shown || !it->rank.has_value()) continue;
-      ++num_pages;
-      bytes += it->bytes.size();
-      if (last == pending->records.end() || *last->rank < *it->rank) last = it;
-    }
-    const bool fits = num_pages <= kMostPages && bytes <= kMostPageBytes;
-    if (fits || num_pages <= 1) return dropped;
-    JoinedRecord page = std::move(*last);
-    pending->records.erase(last);
-    pending->pages_end = *page.rank;
+bool Joiner::LimitPages(ShownReports* shown) {
+  bool has_dropped = false;
+  while (shown->pages.size() > 1 && (shown->pages.size() > kMaxPages ||
+                                     shown->page_bytes > kMaxPageBytes)) {
+    const auto last = std::prev(shown->pages.end());
+    shown->pages_end = last->first;
+    JoinedRecord page = std::move(last->second);
+    shown->pages.erase(last);
+    shown->page_bytes -= page.bytes.size();
     Release(page.place);
-    LeaveOutPage(pending, std::move(page));
+    LeaveOutPage(shown, std::move(page));
+    has_dropped = true;
   }
+  return has_dropped;
 }
 
-void Joiner::LeaveOutPage(Pending* pending, JoinedRecord page) {
+void Joiner::LeaveOutPage(ShownReports* shown, JoinedRecord page) {
   ++counts_.unused_shown;
-  if (page.seen_ranks > 0) AttachViewport(pending, ViewportOf(std::move(page)));
+  if (page.seen_ranks > 0) AttachViewport(shown, ViewportOf(std::move(page)));
 }
 
-// Of reports that say the same the earliest is kept.
-void Joiner::AttachViewport(Pending* pending, JoinedRecord record) {
-  const auto kept =
-      std::find_if(pending->records.begin(), pending->records.end(),
-                   [](const JoinedRecord& other) {
-                     return other.is_shown && !other.rank.has_value();
-                   });
-  if (kept == pending->records.end()) {
-    Need(record.place);
-    pending->records.push_back(std::move(record));
-    return;
-  }
+// Of reports with the same `seen_ranks` the earliest is kept.
+void Joiner::AttachViewport(ShownReports* shown, JoinedRecord record) {
+  std::optional<JoinedRecord>& kept = shown->viewport;
   const bool is_farther =
-      record.seen_ranks > kept->seen_ranks ||
+      !kept.has_value() || record.seen_ranks > kept->seen_ranks ||
       (record.seen_ranks == kept->seen_ranks && record.time_us < kept->time_us);
   if (!is_farther) return;
   Need(record.place);
-  Release(kept->place);
-  *kept = std::move(record);
+  if (kept.has_value()) Release(kept->place);
+  kept = std::move(record);
 }
 
 void Joiner::SetShown(ClosedDecision* closed) {

@@ -28,8 +28,6 @@ namespace {
 // reading lets it take many at once.
 constexpr int kCoalesceMs = 5;
 
-constexpr uint32_t kFormatVersion = 1;
-
 int OpenInotify(const std::string& dir) {
   const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (fd < 0 || inotify_add_watch(
@@ -132,7 +130,9 @@ absl::Status SpoolTail::OpenNext() {
   RETURN_IF_ERROR(reader.status());
   reader_ = *std::move(reader);
   std::string writer_id(WriterIdOf(later_.front()));
-  segments_.push_back({std::move(later_.front()), std::move(writer_id)});
+  Segment& segment = segments_.emplace_back();
+  segment.name = std::move(later_.front());
+  segment.writer_id = std::move(writer_id);
   later_.pop_front();
   ++current_;
   has_dead_writer_ = false;
@@ -141,6 +141,8 @@ absl::Status SpoolTail::OpenNext() {
 
 SpoolTail::Outcome SpoolTail::Finish() {
   reader_.reset();
+  segments_.back().end_sequence = next_sequence_;
+  segments_.back().must_go_on = must_go_on_;
   return Outcome::kSegmentDone;
 }
 
@@ -203,19 +205,16 @@ absl::StatusOr<SpoolTail::Content> SpoolTail::TakeRecord(
         !footer.recovered() && footer.has_is_last() && !footer.is_last();
     return Content::kFooter;
   }
-  if (!view.ok() || view->kind != log::v1::LogRecord::kHeader) {
+  // A header in the middle of a segment is malformed.
+  if (!view.ok() || view->kind != log::v1::LogRecord::kHeader || offset > 0) {
     counts_.bytes += payload.size();
     ++next_sequence_;
     return Content::kRecord;
   }
   const std::string incarnation = header_.incarnation();
   if (!ParseMessage(view->bytes, &header_)) return Content::kRecord;
-  if (header_.format_version() > kFormatVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        PathOf(segments_.back().name), ": format_version ",
-        header_.format_version(), " is not in [1, ", kFormatVersion, "]"));
-  }
   segments_.back().writer_id = header_.writer_id();
+  segments_.back().incarnation = header_.incarnation();
   CheckSequence(incarnation);
   return Content::kHeader;
 }
@@ -226,17 +225,19 @@ void SpoolTail::CheckSequence(const std::string& incarnation_before) {
   uint64_t expected = next_sequence_;
   next_sequence_ = first;
   is_after_missing_ = false;
-  // What was before the oldest segment has been removed, or never was.
+  // FindMissingRecords() tells what is missing before the oldest segment.
   if (current_ == 1) return;
   const bool is_same = header_.incarnation() == incarnation_before;
   if (!is_same) expected = 0;
   is_after_missing_ = first > expected || (!is_same && must_go_on);
   if (!is_after_missing_) return;
-  counts_.missing_records += first - expected;
+  // The number of records of a whole incarnation that is gone is not known.
+  const uint64_t count = std::max<uint64_t>(1, first - expected);
+  counts_.missing_records += count;
   LogError("records are missing from the spool before a segment",
            {{"file", PathOf(segments_.back().name)},
-            {"count", first - expected},
-            {"is_exact", is_same}});  // Otherwise there were perhaps more.
+            {"count", count},
+            {"is_exact", is_same}});
 }
 
 // Finds out what it means that the current segment has no further record now.

@@ -43,7 +43,12 @@ class SpoolTail {
   };
   struct Segment {
     std::string name;
-    std::string writer_id;  // From its header; from its name without one.
+    std::string writer_id;    // From its header; from its name without one.
+    std::string incarnation;  // From its header.
+    // Once it was read to its end: the number of the first record behind it,
+    // and whether another segment of its incarnation must follow.
+    uint64_t end_sequence = 0;
+    bool must_go_on = false;
   };
 
   // `dir` must exist. Where inotify does not work,

@@ -29,6 +29,9 @@ struct ReceivedMessage {
   uint64_t sequence = 0;  // Counts the messages of the stream, from 1.
   std::string id;
   std::string data;
+  // The broker checks that the publisher may use it: unlike the data, it tells
+  // who the publisher is.
+  std::string subject;
 };
 
 // Every call may fail with Unavailable while the broker is away, and may be

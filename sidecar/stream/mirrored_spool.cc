@@ -84,6 +84,7 @@ absl::Status MirroredSpool::Recover(
     segment_ = position->segment();
     bytes_ = position->bytes();
     is_complete_ = position->is_complete();
+    spool_id_ = position->spool_id();
     for (const std::string& name : names) {
       if (name > segment_) unlink(PathOf(name).c_str());
     }
@@ -127,6 +128,12 @@ void MirroredSpool::TakeState(const log::v1::StreamMessage& message) {
   state_ = EncodeWriterState(state);
 }
 
+bool MirroredSpool::IsOfOtherSpool(
+    const log::v1::StreamMessage& message) const {
+  return !spool_id_.empty() && !message.spool_id().empty() &&
+         message.spool_id() != spool_id_;
+}
+
 bool MirroredSpool::IsBehindGap(const log::v1::StreamMessage& message) const {
   if (message.segment() == segment_) return message.offset() > bytes_;
   if (message.offset() > 0) return true;
@@ -139,7 +146,9 @@ bool MirroredSpool::IsBehindGap(const log::v1::StreamMessage& message) const {
 absl::StatusOr<MirroredSpool::Result> MirroredSpool::Take(
     const log::v1::StreamMessage& message, bool accept_gap) {
   const std::string& segment = message.segment();
-  if (segment < segment_) return Result::kKnown;
+  if (segment < segment_ || (segment == segment_ && IsOfOtherSpool(message))) {
+    return IsOfOtherSpool(message) ? Result::kOfOtherSpool : Result::kKnown;
+  }
   if (segment == segment_ && is_complete_) {
     TakeState(message);
     return Result::kKnown;
@@ -151,7 +160,14 @@ absl::StatusOr<MirroredSpool::Result> MirroredSpool::Take(
   }
   const bool is_known = segment == segment_ && !message.ends_segment() &&
                         message.offset() + message.data().size() <= bytes_;
-  if (!is_known) RETURN_IF_ERROR(Append(message));
+  if (!is_known) {
+    RETURN_IF_ERROR(Append(message));
+    if (IsOfOtherSpool(message)) {
+      LogWarning("another spool has taken the place of a writer's",
+                 {{"directory", dir_}, {"from", segment}});
+    }
+    if (!message.spool_id().empty()) spool_id_ = message.spool_id();
+  }
   TakeState(message);
   return is_known ? Result::kKnown : Result::kTaken;
 }
@@ -231,6 +247,7 @@ log::v1::MirrorPosition::Writer MirroredSpool::position() const {
   position.set_segment(segment_);
   position.set_bytes(bytes_);
   position.set_is_complete(is_complete_);
+  position.set_spool_id(spool_id_);
   return position;
 }
 

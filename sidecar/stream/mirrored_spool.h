@@ -19,6 +19,9 @@ class MirroredSpool {
     kTaken,
     kKnown,  // Was there already.
     kGap,    // Bytes before it are missing: nothing was done.
+    // It comes behind a later segment of another spool of the same writer id:
+    // nothing was done.
+    kOfOtherSpool,
   };
 
   // Makes `dir` if it is missing. `position` says what of it is on the disk;
@@ -53,6 +56,9 @@ class MirroredSpool {
   absl::Status Begin(const std::string& segment);
   absl::Status Append(const log::v1::StreamMessage& message);
   absl::Status Finish();
+  // Whether the message is of another spool than what was taken. Unknown ids
+  // tell nothing.
+  bool IsOfOtherSpool(const log::v1::StreamMessage& message) const;
   bool IsBehindGap(const log::v1::StreamMessage& message) const;
   absl::Status EndBeforeGap(const log::v1::StreamMessage& message);
   void TakeState(const log::v1::StreamMessage& message);
@@ -61,8 +67,9 @@ class MirroredSpool {
   }
 
   const std::string dir_;
-  std::string segment_;  // The newest one; empty: none yet.
-  uint64_t bytes_ = 0;   // Of it.
+  std::string segment_;   // The newest one; empty: none yet.
+  uint64_t bytes_ = 0;    // Of it.
+  std::string spool_id_;  // Of the last message that was taken; may be empty.
   bool is_complete_ = true;
   int fd_ = -1;  // Of `segment_`, locked, while it is not complete.
   bool must_sync_ = false;

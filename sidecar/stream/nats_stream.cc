@@ -287,10 +287,11 @@ absl::StatusOr<std::vector<ReceivedMessage>> NatsStream::Fetch(int most,
                                  "metadata"));
     const Metadata owned(metadata);
     num_pending_ = metadata->NumPending;
-    messages.push_back({metadata->Sequence.Stream, IdHeaderOf(message.get()),
-                        std::string(natsMsg_GetData(message.get()),
-                                    static_cast<size_t>(natsMsg_GetDataLength(
-                                        message.get())))});
+    messages.push_back(
+        {metadata->Sequence.Stream, IdHeaderOf(message.get()),
+         std::string(natsMsg_GetData(message.get()),
+                     static_cast<size_t>(natsMsg_GetDataLength(message.get()))),
+         natsMsg_GetSubject(message.get())});
   }
   return messages;
 }

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <random>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
@@ -24,12 +26,25 @@ namespace sortition {
 namespace {
 
 constexpr char kPublishedPositionFile[] = "/.published";
+constexpr char kSpoolIdFile[] = "/.spool_id";
+// Begins the ids of messages that say of which spool they are.
+constexpr char kSpoolIdMark = '~';
+// Another spool with the same writer id that has published nothing for so long
+// is gone. Publishers send something every second.
+constexpr int64_t kRivalSilenceUs = 30'000'000;
 constexpr int64_t kStateIntervalUs = 1000000;
 constexpr int64_t kStreamCheckIntervalUs = 10000000;
 // Of a message beside its bytes, and of NATS' headers.
 constexpr uint64_t kOverheadBytes = 4096;
 // Larger messages make brokers slow.
 constexpr uint64_t kMostBytes = uint64_t{4} << 20;
+
+std::string NewSpoolId() {
+  std::random_device random;
+  const uint64_t high = random();
+  return absl::StrCat(
+      absl::Hex(high << 32 | random(), absl::PadSpec::kZeroPad16));
+}
 
 }  // namespace
 
@@ -92,7 +107,10 @@ absl::Status Shipper::Look() {
   next_look_us_ = steady_clock_() + kStreamCheckIntervalUs;
   stream_bytes_->Set(static_cast<double>(state.bytes));
   stream_max_bytes_->Set(static_cast<double>(state.max_bytes));
-  if (!is_loaded_) LoadPosition();
+  if (!is_loaded_) {
+    RETURN_IF_ERROR(LoadSpoolId());
+    LoadPosition();
+  }
   is_loaded_ = true;
   if (position_.sequence() > 0 &&
       (state.created_ns != position_.stream_created_ns() ||
@@ -102,6 +120,18 @@ absl::Status Shipper::Look() {
   position_.set_stream(options_.stream);
   position_.set_stream_created_ns(state.created_ns);
   return absl::OkStatus();
+}
+
+absl::Status Shipper::LoadSpoolId() {
+  const std::string path = options_.spool + kSpoolIdFile;
+  const absl::StatusOr<std::string> saved = ReadFile(path);
+  if (saved.ok() && !saved->empty()) {
+    spool_id_ = *saved;
+    return absl::OkStatus();
+  }
+  if (!saved.ok() && !absl::IsNotFound(saved.status())) return saved.status();
+  spool_id_ = NewSpoolId();
+  return WriteFile(path, spool_id_);
 }
 
 // Where the position is not known, the spool is published from its beginning:
@@ -133,12 +163,42 @@ void Shipper::LoadPosition() {
 // between the two questions is noticed by the next message.
 absl::Status Shipper::Verify(const std::string& subject) {
   ASSIGN_OR_RETURN(newest_, stream_->NewestOf(subject));
+  RETURN_IF_ERROR(CheckRival(subject));
   ASSIGN_OR_RETURN(const bool has_position, HasPosition());
   if (has_position) {
     subject_ = subject;
   } else {
     StartAgain();
   }
+  return absl::OkStatus();
+}
+
+// A mirror takes the segments of a writer in the order of their names. Of two
+// spools that are published under one name it would lose those that come behind
+// later ones of the other spool. So the second one waits until the first is
+// gone, as when the disk of a spool was lost.
+absl::Status Shipper::CheckRival(const std::string& subject) {
+  if (newest_ == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::optional<std::string> id, stream_->IdOf(newest_));
+  const bool has_spool_id =
+      id.has_value() && !id->empty() && (*id)[0] == kSpoolIdMark;
+  if (!has_spool_id ||
+      absl::StartsWith(
+          *id, absl::StrCat(std::string(1, kSpoolIdMark), spool_id_, "/"))) {
+    return absl::OkStatus();
+  }
+  const int64_t now_us = steady_clock_();
+  if (std::exchange(rival_, newest_) != newest_) rival_since_us_ = now_us;
+  if (now_us < rival_since_us_ + kRivalSilenceUs) {
+    failures_->Increment();
+    return absl::UnavailableError(absl::StrCat(
+        "another spool is published to ", subject, ", which is that of ",
+        options_.spool, ": give each server a spool.writer_id of its own. ",
+        "This spool keeps its records until the other one has published ",
+        "nothing for ", kRivalSilenceUs / 1'000'000, " s"));
+  }
+  LogWarning("the spool takes the place of another one that is silent",
+             {{"spool", options_.spool}, {"subject", subject}});
   return absl::OkStatus();
 }
 
@@ -204,7 +264,8 @@ absl::StatusOr<bool> Shipper::MakeMessage() {
   message.set_offset(follower_.offset() - piece.bytes.size());
   message.set_data(std::move(piece.bytes));
   message.set_ends_segment(follower_.is_complete());
-  RETURN_IF_ERROR(ValidateNames(message));
+  message.set_spool_id(spool_id_);
+  RETURN_IF_ERROR(ValidateNames(message.writer_id(), message));
   message_ = std::move(message);
   return true;
 }
@@ -213,11 +274,12 @@ absl::Status Shipper::Publish() {
   const log::v1::StreamMessage& message = *message_;
   // Says the extent: after a restart a piece that begins at the same place may
   // be longer.
-  const std::string id =
+  const std::string id = absl::StrCat(
+      std::string(1, kSpoolIdMark), spool_id_, "/",
       has_piece_ ? absl::StrCat(message.segment(), "/", message.offset(), "-",
                                 message.offset() + message.data().size(),
                                 message.ends_segment() ? "/end" : "")
-                 : absl::StrCat(message.writer_id(), "/", message.seen_us());
+                 : absl::StrCat(message.seen_us()));
   const std::string subject =
       absl::StrCat(options_.stream, ".", message.writer_id());
   if (subject != subject_) RETURN_IF_ERROR(Verify(subject));

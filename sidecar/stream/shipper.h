@@ -36,8 +36,9 @@ class Shipper {
           Clock steady_clock);
 
   // Publishes the next message. Returns true if there is more already.
-  // Unavailable if the stream does not take it: call again later, nothing
-  // is lost. Other errors are of the spool.
+  // Unavailable if the stream does not take it, or another spool with the same
+  // writer id is being published: call again later, nothing is lost. Other
+  // errors are of the spool.
   absl::StatusOr<bool> Poll();
 
   // True if the stream has all that was in the spool during the last Poll().
@@ -51,8 +52,13 @@ class Shipper {
   };
 
   absl::Status Look();
+  // Reads what tells this spool from another one of the same writer id; makes
+  // it if it is missing.
+  absl::Status LoadSpoolId();
   void LoadPosition();
   absl::Status Verify(const std::string& subject);
+  // Unavailable while another spool is published to `subject`.
+  absl::Status CheckRival(const std::string& subject);
   absl::StatusOr<bool> HasPosition();
   absl::Status SavePosition();
   absl::StatusOr<bool> MakeMessage();
@@ -67,7 +73,12 @@ class Shipper {
   const Clock clock_;
   const Clock steady_clock_;
   SegmentFollower follower_;
-  bool is_loaded_ = false;   // `position_`.
+  bool is_loaded_ = false;  // `position_` and `spool_id_`.
+  std::string spool_id_;
+  // The newest message of another spool on `subject_`, and when it was first
+  // seen, by the steady clock.
+  uint64_t rival_ = 0;
+  int64_t rival_since_us_ = 0;
   uint64_t most_bytes_ = 0;  // Of a piece.
   log::v1::ShipPosition position_;
   // The stream had all up to `position_`, and `newest_` was the newest message

@@ -17,6 +17,8 @@
 #include "io/files.h"
 #include "io/posix_status.h"
 #include "io/segments/parse_message.h"
+#include "io/segments/record_frame.h"
+#include "io/segments/segment.h"
 #include "io/segments/segment_file.h"
 #include "process/log.h"
 #include "sidecar/stream/stream_names.h"
@@ -26,7 +28,7 @@ namespace {
 
 constexpr char kMirrorPositionFile[] = "/.position";
 // Each has at most a few megabytes.
-constexpr int kMostMessages = 32;
+constexpr int kMaxMessages = 32;
 constexpr int kRereadsOfGap = 2;
 
 absl::Status WriteToDisk(const std::string& dir, const std::string& name,
@@ -38,6 +40,36 @@ absl::Status WriteToDisk(const std::string& dir, const std::string& name,
   const absl::Cleanup closer = [fd] { close(fd); };
   RETURN_IF_ERROR(SyncFile(fd, path));
   return SyncDirectory(dir);
+}
+
+// InvalidArgument if the message begins a segment with a header of another
+// writer, or of a later format: the sidecar would end at it. A damaged header
+// is copied as it is.
+absl::Status CheckFirstRecord(const log::v1::StreamMessage& message) {
+  const absl::string_view data = message.data();
+  uint64_t bytes = 0;
+  if (message.offset() > 0 || !ParseFrameHead(data, &bytes)) {
+    return absl::OkStatus();
+  }
+  if (bytes > data.size() || FrameBytes(bytes) > data.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the first ", data.size(), " bytes of segment ",
+                     message.segment(), " must hold its whole first record"));
+  }
+  const absl::string_view payload = data.substr(kFrameHeadBytes, bytes);
+  log::v1::LogRecord record;
+  if (!FrameTailMatches(payload, data.substr(kFrameHeadBytes + bytes)) ||
+      !ParseMessage(payload, &record) || !record.has_header()) {
+    return absl::OkStatus();
+  }
+  if (record.header().writer_id() != message.writer_id()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the header of segment ", message.segment(), " is of writer '",
+        record.header().writer_id(), "', must be of its subject's"));
+  }
+  const absl::Status format =
+      CheckLogFormat(record.header(), message.segment());
+  return format.ok() ? format : absl::InvalidArgumentError(format.message());
 }
 
 // Returns the status of an operation of the disk: it passes if the disk was
@@ -63,6 +95,10 @@ StreamMirror::StreamMirror(Options options, MessageStream* stream,
   redelivered_ =
       metrics->Counter("sortition_mirror_redelivered_total",
                        "Messages whose bytes were in the mirror already");
+  refused_ = metrics->Counter(
+      "sortition_mirror_refused_total",
+      "Messages of the stream that were refused and not copied: of no writer, "
+      "of one writer too many, or of another spool of the same writer");
   missing_ = metrics->Counter("sortition_mirror_missing_total",
                               "Places where bytes of a spool are missing from "
                               "the stream for good");
@@ -115,6 +151,14 @@ absl::Status StreamMirror::Recover() {
     if (sources_.contains(name) || !std::filesystem::is_directory(path)) {
       continue;
     }
+    if (sources_.size() >= options_.max_writers) {
+      LogError(
+          "the mirror has copies of more writers than consume.max_writers; "
+          "this "
+          "one is not continued",
+          {{"directory", path}, {"max_writers", options_.max_writers}});
+      continue;
+    }
     RETURN_IF_ERROR(AddSource(name, nullptr));
   }
   return absl::OkStatus();
@@ -157,7 +201,7 @@ absl::StatusOr<size_t> StreamMirror::Poll(double seconds) {
 absl::Status StreamMirror::TakeAll(double seconds, size_t* num_messages) {
   if (!is_started_) RETURN_IF_ERROR(Start());
   ASSIGN_OR_RETURN(const std::vector<ReceivedMessage> messages,
-                   stream_->Fetch(kMostMessages, seconds));
+                   stream_->Fetch(kMaxMessages, seconds));
   *num_messages = messages.size();
   pending_->Set(static_cast<double>(stream_->num_pending()));
   absl::Status status;
@@ -232,16 +276,11 @@ absl::StatusOr<bool> StreamMirror::Take(const ReceivedMessage& message) {
     redelivered_->Increment();
     return true;
   }
-  log::v1::StreamMessage content;
-  absl::Status status = ParseMessage(message.data, &content)
-                            ? ValidateNames(content)
-                            : absl::InvalidArgumentError("malformed");
-  if (!status.ok() || content.segment().empty()) {
-    LogError("skipped a message of the stream", {{"stream", options_.stream},
-                                                 {"sequence", message.sequence},
-                                                 {"error", status.ToString()}});
+  const absl::Status status = TakeContent(message);
+  if (absl::IsInvalidArgument(status)) {
+    Refuse(message, status);
   } else {
-    RETURN_IF_ERROR(OfDisk(TakeSpool(content)));
+    RETURN_IF_ERROR(OfDisk(status));
   }
   position_.set_sequence(message.sequence);
   position_.set_id(message.id);
@@ -249,9 +288,57 @@ absl::StatusOr<bool> StreamMirror::Take(const ReceivedMessage& message) {
   return true;
 }
 
+absl::Status StreamMirror::TakeContent(const ReceivedMessage& message) {
+  ASSIGN_OR_RETURN(const std::string writer,
+                   WriterOfSubject(message.subject, options_.stream));
+  log::v1::StreamMessage content;
+  if (!ParseMessage(message.data, &content)) {
+    return absl::InvalidArgumentError("the message is malformed");
+  }
+  RETURN_IF_ERROR(ValidateNames(writer, content));
+  RETURN_IF_ERROR(CheckFirstRecord(content));
+  return TakeSpool(content);
+}
+
+// A message that is refused changes nothing: whoever may publish must not be
+// able to end the copying of other writers.
+void StreamMirror::Refuse(const ReceivedMessage& message,
+                          const absl::Status& why) {
+  refused_->Increment();
+  const uint64_t count = refusals_.Count(steady_clock_());
+  if (count == 0) return;
+  LogError("refused messages of the stream; what they carry is not in the log",
+           {{"stream", options_.stream},
+            {"subject", message.subject},
+            {"sequence", message.sequence},
+            {"error", std::string(why.message())},
+            {"messages", count}});
+}
+
+absl::Status StreamMirror::CheckNewWriter(const std::string& writer) const {
+  if (sources_.size() >= options_.max_writers) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "writer '", writer,
+        "' is one more than consume.max_writers = ", options_.max_writers,
+        "; remove copies of writers that are gone from the mirror and start "
+        "again, or set consume.max_writers higher"));
+  }
+  const std::string path = absl::StrCat(options_.dir, "/", writer);
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(path, error);
+  if (std::filesystem::exists(status) &&
+      !std::filesystem::is_directory(status)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " is no directory, so there is no place for a copy of writer '",
+        writer, "'; rename one of them"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status StreamMirror::TakeSpool(const log::v1::StreamMessage& message) {
   auto found = sources_.find(message.writer_id());
   if (found == sources_.end()) {
+    RETURN_IF_ERROR(CheckNewWriter(message.writer_id()));
     RETURN_IF_ERROR(AddSource(message.writer_id(), nullptr));
     found = sources_.find(message.writer_id());
     LogInfo("a writer has joined the stream",
@@ -273,6 +360,11 @@ absl::Status StreamMirror::TakeSpool(const log::v1::StreamMessage& message) {
     case MirroredSpool::Result::kKnown:
       if (!message.data().empty()) redelivered_->Increment();
       break;
+    case MirroredSpool::Result::kOfOtherSpool:
+      return absl::InvalidArgumentError(absl::StrCat(
+          "segment ", message.segment(), " of writer '", message.writer_id(),
+          "' is older than the newest one of another spool with this writer "
+          "id; give each server a spool.writer_id of its own"));
     case MirroredSpool::Result::kGap:
       if (source.gap_us == 0) source.gap_us = steady_clock_();
       if (!before_gap_.has_value()) {

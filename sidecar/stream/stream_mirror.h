@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "process/metrics.h"
+#include "process/repeated_log.h"
 #include "sidecar/stream/message_stream.h"
 #include "sidecar/stream/mirrored_spool.h"
 #include "sortition/log/v1/stream.pb.h"
@@ -26,6 +27,7 @@ class StreamMirror {
     std::string stream;         // Its name.
     double retain_seconds = 0;  // Negative: nothing is removed from the stream.
     double max_silence_seconds = 0;
+    uint32_t max_writers = 100;  // Further ones are refused.
   };
   // Microseconds since some time in the past.
   using Clock = std::function<int64_t()>;
@@ -75,7 +77,11 @@ class StreamMirror {
   absl::Status StartAt(uint64_t sequence);
   absl::StatusOr<bool> IsNext(const ReceivedMessage& message);
   absl::StatusOr<bool> Take(const ReceivedMessage& message);
+  // InvalidArgument if the message is refused.
+  absl::Status TakeContent(const ReceivedMessage& message);
   absl::Status TakeSpool(const log::v1::StreamMessage& message);
+  absl::Status CheckNewWriter(const std::string& writer) const;
+  void Refuse(const ReceivedMessage& message, const absl::Status& why);
   absl::Status TakeAll(double seconds, size_t* num_messages);
   absl::Status Commit();
   absl::Status WatchGaps();
@@ -100,9 +106,11 @@ class StreamMirror {
   std::deque<Mark> marks_;  // What was taken, oldest first.
   int64_t next_look_us_ = 0;
   Progress progress_;  // At the last look.
+  RepeatedLog refusals_;
   MetricCounter* messages_;
   MetricCounter* bytes_;
   MetricCounter* redelivered_;
+  MetricCounter* refused_;
   MetricCounter* missing_;
   MetricCounter* restarts_;
   MetricCounter* removed_;

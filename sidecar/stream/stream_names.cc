@@ -13,14 +13,23 @@ namespace sortition {
 namespace {
 
 // "<16 hexadecimal digits>-<writer>-<6 or more digits>.seg"
-constexpr size_t kMostWriterBytes = 64;
+constexpr size_t kMaxWriterBytes = 64;
 
-bool IsWriter(absl::string_view id) {
-  return !id.empty() && id.size() <= kMostWriterBytes && id[0] != '.' &&
-         std::all_of(id.begin(), id.end(), [](char c) {
-           return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-                  c == '_' || c == '-' || c == '.';
-         });
+// A name that ends with ".lock" or ".tmp" is that of a file of the mirror.
+absl::Status ValidateWriter(absl::string_view id) {
+  const bool is_good =
+      !id.empty() && id.size() <= kMaxWriterBytes && id[0] != '.' &&
+      !absl::EndsWith(id, ".lock") && !absl::EndsWith(id, ".tmp") &&
+      std::all_of(id.begin(), id.end(), [](char c) {
+        return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
+               c == '-' || c == '.';
+      });
+  if (is_good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the writer id is '", id.substr(0, kMaxWriterBytes),
+      "', must be 1 to 64 letters, digits, '_', '-' or '.', must not begin "
+      "with '.' and must not end with '.lock' or '.tmp'; set spool.writer_id "
+      "of its server"));
 }
 
 }  // namespace
@@ -38,25 +47,41 @@ std::string WriterOfSegment(absl::string_view segment) {
   }
   const size_t counter = segment.rfind('-');
   if (counter <= kTimeDigits) return "";
+  const absl::string_view digits = segment.substr(counter + 1);
+  if (digits.empty() || !std::all_of(digits.begin(), digits.end(), [](char c) {
+        return absl::ascii_isdigit(static_cast<unsigned char>(c));
+      })) {
+    return "";
+  }
   return std::string(
       segment.substr(kTimeDigits + 1, counter - kTimeDigits - 1));
 }
 
-absl::Status ValidateNames(const log::v1::StreamMessage& message) {
-  if (!IsWriter(message.writer_id())) {
+absl::StatusOr<std::string> WriterOfSubject(absl::string_view subject,
+                                            absl::string_view stream) {
+  absl::string_view writer = subject;
+  if (!absl::ConsumePrefix(&writer, stream) ||
+      !absl::ConsumePrefix(&writer, ".")) {
+    return absl::InvalidArgumentError(absl::StrCat("the subject is '", subject,
+                                                   "', must be '", stream,
+                                                   ".' and the writer id"));
+  }
+  RETURN_IF_ERROR(ValidateWriter(writer));
+  return std::string(writer);
+}
+
+absl::Status ValidateNames(absl::string_view writer,
+                           const log::v1::StreamMessage& message) {
+  RETURN_IF_ERROR(ValidateWriter(writer));
+  if (message.writer_id() != writer) {
     return absl::InvalidArgumentError(
-        absl::StrCat("writer_id is '", message.writer_id(),
-                     "', must be 1 to 64 letters, digits, '_', '-' or '.', "
-                     "the first of them no '.'"));
+        absl::StrCat("writer_id of the message is '", message.writer_id(),
+                     "', must be that of its subject, '", writer, "'"));
   }
-  if (message.segment().empty() ||
-      (WriterOfSegment(message.segment()) == message.writer_id() &&
-       !absl::StrContains(message.segment(), '/'))) {
-    return absl::OkStatus();
-  }
+  if (WriterOfSegment(message.segment()) == writer) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("segment is '", message.segment(),
-                   "', must be a segment of writer ", message.writer_id()));
+      absl::StrCat("segment of the message is '", message.segment(),
+                   "', must be a segment of writer '", writer, "'"));
 }
 
 }  // namespace sortition

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "sortition/log/v1/stream.pb.h"
 
@@ -12,7 +13,14 @@ namespace sortition {
 // such name.
 std::string WriterOfSegment(absl::string_view segment);
 
-// InvalidArgument if the message names what cannot be a writer or its segment.
-absl::Status ValidateNames(const log::v1::StreamMessage& message);
+// Returns the writer whose spool is published to `subject`, which is
+// "<stream>.<writer id>". InvalidArgument if that cannot be a writer: its copy
+// is a directory of this name beside the files of the mirror.
+absl::StatusOr<std::string> WriterOfSubject(absl::string_view subject,
+                                            absl::string_view stream);
+
+// InvalidArgument unless the message is of `writer` and of one of its segments.
+absl::Status ValidateNames(absl::string_view writer,
+                           const log::v1::StreamMessage& message);
 
 }  // namespace sortition

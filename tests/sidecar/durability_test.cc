@@ -6,6 +6,8 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "io/segments/segment.h"
 #include "sidecar/spools/record_wire.h"
@@ -129,6 +131,40 @@ TEST(DurabilityTest, WaitsWhileTheDiskIsFull) {
   const Expected output = Output(options.tuples());
   EXPECT_EQ(output.tuples, expected.tuples);
   EXPECT_EQ(output.late, expected.late);
+}
+
+// A full disk is reported at once and then once a minute, with what to do,
+// until it has room again.
+TEST(DurabilityTest, AFullDiskIsReportedOnceAMinute) {
+  const TempDir dir(FastParent());
+  auto options = Options(dir.path());
+  WriteSpool(options.spool(0), History(50, 10, 1000 * kSecond), 15);
+  FakeClock clock{2000 * kSecond};
+  Metrics metrics;
+  ASSERT_OK_AND_ASSIGN(const auto pipeline,
+                       Pipeline::Open(options, &metrics, clock.Get()));
+  const auto lines_of = [&](uint64_t max_steps) {
+    testing::internal::CaptureStderr();
+    EXPECT_OK(pipeline->Poll(max_steps));
+    const std::string log = testing::internal::GetCapturedStderr();
+    int lines = 0;
+    for (const absl::string_view line : absl::StrSplit(log, '\n')) {
+      if (!absl::StrContains(line, "disk of the tuples is full")) continue;
+      EXPECT_TRUE(absl::StrContains(line, "keep_tuples_bytes"));
+      ++lines;
+    }
+    return lines;
+  };
+  const FileFault full(NoSpace(options.tuples()));
+  EXPECT_EQ(lines_of(100000), 1);
+  // The clock moves a little at each look.
+  const int64_t logged_us = clock.now_us;
+  for (int minutes = 0; minutes < 3; ++minutes) {
+    clock.now_us = logged_us + (60 * minutes + 30) * kSecond;
+    EXPECT_EQ(lines_of(1), 0);
+    clock.now_us = logged_us + (60 * minutes + 61 + minutes) * kSecond;
+    EXPECT_EQ(lines_of(1), 1);
+  }
 }
 
 // A tuple that waits for free space must not keep the segments of tuples

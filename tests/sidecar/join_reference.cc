@@ -111,13 +111,14 @@ class Reference {
     if (known.has_value()) {
       if (IsOverBefore(*known, i)) {
         Refuse(i, LateFeedback::AFTER_WINDOW);
-      } else {
-        Attach(i, *known);
+      } else if (!Attach(i, *known)) {
+        Forget(i);
       }
       return;
     }
     if (IsFull(i)) {
       ++result_.counts.held_overflow;
+      Forget(i);
       Refuse(i, LateFeedback::UNKNOWN_DECISION);
       return;
     }
@@ -177,21 +178,30 @@ class Reference {
            of_this_id >= options_.max_held_per_decision();
   }
 
-  void Attach(size_t i, size_t decision) {
+  // The id of feedback that exceeds a limit is not remembered.
+  void Forget(size_t i) { std::erase(feedback_, i); }
+
+  // Returns false if the decision has too much feedback already.
+  bool Attach(size_t i, size_t decision) {
     if (times_[i] > times_[decision] + window_us_) {
       Refuse(i, LateFeedback::AFTER_WINDOW);
-      return;
+      return true;
     }
     if (events_[i].kind == Kind::kShown) {
       AttachShown(i, decision);
-      return;
+      return true;
     }
     if (events_[i].index.value_or(0) >= kNumCandidates) {
       Refuse(i, LateFeedback::NO_SUCH_CANDIDATE);
-      return;
+      return true;
+    }
+    if (joined_[decision].size() >= options_.max_feedback_per_decision()) {
+      Refuse(i, LateFeedback::TOO_MANY);
+      return false;
     }
     ++result_.counts.feedback;
     joined_[decision].insert(i);
+    return true;
   }
 
   // Of reports of one page the first counts, and how far the user looked by
@@ -280,7 +290,8 @@ class Reference {
     ++(reason == LateFeedback::AFTER_WINDOW ? result_.counts.after_window
        : reason == LateFeedback::NO_SUCH_CANDIDATE
            ? result_.counts.no_such_candidate
-           : result_.counts.unknown_decision);
+       : reason == LateFeedback::TOO_MANY ? result_.counts.too_many
+                                          : result_.counts.unknown_decision);
     result_.late[i] = reason;
   }
 
@@ -301,8 +312,8 @@ class Reference {
     }
     const std::vector<size_t> feedback(feedback_of.begin(), feedback_of.end());
     const bool was_shown =
-        tuple.shown.has_value() && (!tuple.shown->not_shown() ||
-                                    events_[decision].answer == kAbstention);
+        tuple.shown.has_value() &&
+        (!tuple.shown->not_shown() || events_[decision].answer == kAbstention);
     if (options_.only_if_shown() && !was_shown) return;
     tuple.has_feedback = !feedback.empty();
     tuple.reward =

@@ -83,6 +83,7 @@ class JoinReferenceTest : public ReferenceTest,
     has_limits_ = random_() % 4 == 0;
     join.set_max_held_per_decision(has_limits_ ? 2 : 100);
     join.set_max_held(has_limits_ ? 5 : 1000000);
+    join.set_max_feedback_per_decision(has_limits_ ? 2 : 1000);
     // 0: segments are removed as soon as they are safe. Not so where
     // docs/join.md makes no promise: the clock that closes a window early also
     // ends the memory of ids early, and records held in a removed segment do

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "io/files.h"
+#include "io/segments/compressed_file.h"
 #include "io/segments/segment.h"
 #include "io/segments/segment_recovery.h"
 #include "tests/sidecar/pipeline_fixture.h"
@@ -224,9 +226,10 @@ TEST_F(PipelineTest, OnlyIfShownCountsAbstentionsThatWereNotReported) {
   WriteSpool(options_.spool(0), records, 10);
   Finish();
   EXPECT_THAT(Output(options_.tuples()).tuples, ElementsAre("reported 0 "));
-  EXPECT_THAT(metrics_.Text(),
-              AllOf(HasSubstr("sortition_join_not_shown_total 2\n"),
-                    HasSubstr("sortition_join_unreported_abstentions_total 1\n")));
+  EXPECT_THAT(
+      metrics_.Text(),
+      AllOf(HasSubstr("sortition_join_not_shown_total 2\n"),
+            HasSubstr("sortition_join_unreported_abstentions_total 1\n")));
 }
 
 TEST_F(PipelineTest, ARangeWithoutRewardsIsRefusedByName) {
@@ -306,6 +309,65 @@ TEST_F(PipelineTest, RefusesALaterFormat) {
   EXPECT_THAT(pipeline->Poll(10),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("format_version 2 is not in [1, 1]")));
+}
+
+// The newest tuple segment was compressed, and a bit of it has flipped. What is
+// behind the damage is written again.
+TEST_F(PipelineTest, StartsOnADamagedCompressedSegment) {
+  options_.set_delete_spool(false);
+  const auto history = History(60, 3, kStartUs);
+  WriteSpool(options_.spool(0), history, 20);
+  Finish();
+  const std::string newest = Names(options_.tuples()).back();
+  const std::string path = options_.tuples() + "/" + newest;
+  const std::string compressed = CompressedSegmentPath(path);
+  ASSERT_OK(CompressFile(path, compressed, [] { return false; }));
+  std::filesystem::remove(path);
+  const std::string saved = dir_ / "saved";
+  std::filesystem::copy(options_.tuples(), saved,
+                        std::filesystem::copy_options::recursive);
+  ASSERT_OK_AND_ASSIGN(const std::string whole, ReadFile(compressed));
+  ASSERT_GT(whole.size(), 400u);
+  for (size_t place = 0; place < whole.size(); place += whole.size() / 20) {
+    std::filesystem::remove_all(options_.tuples());
+    std::filesystem::copy(saved, options_.tuples(),
+                          std::filesystem::copy_options::recursive);
+    std::string damaged = whole;
+    damaged[place] = static_cast<char>(damaged[place] ^ 4);
+    ASSERT_OK(WriteFile(compressed, damaged));
+    clock_.now_us = kStartUs + 1000 * kSecond;
+    Finish();
+    ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
+    if (HasFailure()) FAIL() << place << " of " << whole.size();
+  }
+}
+
+// A caller sends more feedback about one decision than memory could hold: the
+// tuple stays small, the rest is late, and the operator is told once a minute.
+TEST_F(PipelineTest, AFloodOfFeedbackForOneDecisionIsLate) {
+  constexpr int kFeedback = 20000;
+  constexpr uint64_t kLimit = 1000;  // The default.
+  std::vector<log::v1::LogRecord> records = {DecisionRecord("a", kStartUs)};
+  for (int i = 0; i < kFeedback; ++i) {
+    records.push_back(
+        FeedbackRecord(absl::StrCat("f", i), "a", kStartUs + i, 1));
+  }
+  records.push_back(DecisionRecord("end", kStartUs + 100 * kSecond));
+  WriteSpool(options_.spool(0), records, 5000);
+  const auto pipeline = Open();
+  testing::internal::CaptureStderr();
+  RunToEnd(pipeline.get(), &clock_);
+  const std::string log = testing::internal::GetCapturedStderr();
+  ASSERT_OK(pipeline->Close());
+  EXPECT_EQ(pipeline->counts().late_too_many, kFeedback - kLimit);
+  const auto tuples = ReadTuples(options_.tuples());
+  ASSERT_EQ(tuples.size(), 2u);
+  EXPECT_EQ(tuples[0].feedback_size(), static_cast<int>(kLimit));
+  EXPECT_EQ(tuples[0].reward(), kLimit);
+  const auto late = ReadLate(options_.tuples());
+  ASSERT_EQ(late.size(), kFeedback - kLimit);
+  EXPECT_EQ(late[0].reason(), log::v1::LateFeedback::TOO_MANY);
+  EXPECT_THAT(log, HasSubstr("join.max_feedback_per_decision"));
 }
 
 TEST_F(PipelineTest, RemovesWhatIsSafeAndKeepsTheNewest) {

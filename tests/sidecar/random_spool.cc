@@ -239,9 +239,8 @@ log::v1::LogRecord RecordOf(const JoinEvent& event) {
       return record;
     }
     case Kind::kFeedback: {
-      log::v1::LogRecord record =
-          FeedbackRecord(event.feedback_id, event.decision_id, event.time_us,
-                         event.reward);
+      log::v1::LogRecord record = FeedbackRecord(
+          event.feedback_id, event.decision_id, event.time_us, event.reward);
       if (event.index.has_value()) {
         record.mutable_feedback()->set_index(*event.index);
       }

@@ -122,10 +122,10 @@ TEST(RecordWireTest, FindsCandidatesAndWhetherNothingIsToBeShown) {
     bool is_empty;
   };
   const Case cases[] = {
-      {log::v1::SELECT, {-1}, true},     {log::v1::SELECT, {0}, false},
-      {log::v1::SELECT, {5000}, false},  {log::v1::SUBSET, {}, true},
-      {log::v1::SUBSET, {0}, false},     {log::v1::RANK, {2, 0}, false},
-      {log::v1::LABELS, {}, false},      {log::v1::SELECT, {}, false},
+      {log::v1::SELECT, {-1}, true},    {log::v1::SELECT, {0}, false},
+      {log::v1::SELECT, {5000}, false}, {log::v1::SUBSET, {}, true},
+      {log::v1::SUBSET, {0}, false},    {log::v1::RANK, {2, 0}, false},
+      {log::v1::LABELS, {}, false},     {log::v1::SELECT, {}, false},
   };
   for (const Case& each : cases) {
     log::v1::Decision decision = SomeDecision();

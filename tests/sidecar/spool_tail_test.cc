@@ -103,6 +103,7 @@ TEST_F(SpoolTailTest, CountsWhatTheNumbersOfSegmentsMiss) {
   WriteNumbered(dir_.path(), 1, "one", 10);  // What was before is not known.
   WriteNumbered(dir_.path(), 2, "one", 12);
   WriteNumbered(dir_.path(), 3, "one", 17);  // 14, 15 and 16 are missing.
+  // The writer of "one" did not end there: of how many records is not known.
   WriteNumbered(dir_.path(), 4, "two", 0);
   WriteNumbered(dir_.path(), 5, "two", 2);
   SpoolTail tail(dir_.path(), true);
@@ -112,7 +113,21 @@ TEST_F(SpoolTailTest, CountsWhatTheNumbersOfSegmentsMiss) {
     if (outcome == Outcome::kRecord) ++records;
   }
   EXPECT_EQ(records, 10);
-  EXPECT_EQ(tail.counts().missing_records, 3u);
+  EXPECT_EQ(tail.counts().missing_records, 3u + 1u);
+}
+
+// Another writer's header behind the first record would otherwise end the
+// sidecar.
+TEST_F(SpoolTailTest, AHeaderInTheMiddleIsARecord) {
+  auto writer = NewSegment(dir_.path(), 1, 0);
+  log::v1::LogRecord header;
+  header.mutable_header()->set_writer_id("intruder");
+  ASSERT_OK(writer->Append(header));
+  ASSERT_OK(writer->Close());
+  SpoolTail tail(dir_.path(), true);
+  EXPECT_EQ(Next(&tail), Outcome::kRecord);
+  EXPECT_EQ(tail.header().writer_id(), "server");
+  EXPECT_EQ(Next(&tail), Outcome::kSegmentDone);
 }
 
 TEST_F(SpoolTailTest, CountsSegmentsThatComeTooLate) {

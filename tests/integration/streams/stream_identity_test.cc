@@ -41,7 +41,7 @@ TEST_F(StreamIdentityTest, EachHasTheRightsThatItNeeds) {
   StartBroker();
   publish_flags_ = {Credentials(
       "publisher.creds",
-      {"sortition.>", "$JS.API.STREAM.INFO.sortition",
+      {"sortition.server-0", "$JS.API.STREAM.INFO.sortition",
        "$JS.API.STREAM.CREATE.sortition", "$JS.API.STREAM.UPDATE.sortition",
        "$JS.API.STREAM.MSG.GET.sortition"})};
   consume_flags_ = {

@@ -1,6 +1,7 @@
 #include "io/models/version_numbers.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "io/models/serving_state.h"
 #include "io/models/version_removal.h"
 #include "tests/io/models/selection_model.h"
+#include "tests/testing/file_faults.h"
 #include "tests/testing/refusals.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
@@ -49,6 +51,27 @@ TEST_F(VersionNumbersTest, ClaimsCountUpFromWhatIsUsed) {
   EXPECT_EQ(Value(ClaimNumber(dir_.path(), 9)), 10u);
   EXPECT_EQ(Value(ClaimNumber(dir_.path(), 9)), 11u);
   EXPECT_EQ(Value(LargestClaim(dir_.path())), 11u);
+}
+
+// A power cut must not give a number away twice.
+TEST_F(VersionNumbersTest, ClaimsAreOnTheDisk) {
+  std::vector<std::string> synced;
+  const FileListener listener(
+      [&](const std::string& path) { synced.push_back(path); },
+      [](const std::string&) {});
+  EXPECT_EQ(Value(ClaimNumber(dir_.path(), 0)), 1u);
+  EXPECT_THAT(synced, testing::ElementsAre(dir_.path(), dir_ / ".numbers"));
+  synced.clear();
+  EXPECT_EQ(Value(ClaimNumber(dir_.path(), 0)), 2u);
+  EXPECT_THAT(synced, testing::ElementsAre(dir_ / ".numbers"));
+  synced.clear();
+  ASSERT_OK(KeepNumber(dir_.path(), 7));
+  ASSERT_FALSE(synced.empty());
+  EXPECT_EQ(synced.back(), dir_ / ".numbers");
+  // Where it cannot be synced, there is no number.
+  const FileFault fault(
+      {.call = FileCall::kSync, .path = dir_ / ".numbers", .error = EIO});
+  EXPECT_FALSE(ClaimNumber(dir_.path(), 0).ok());
 }
 
 TEST_F(VersionNumbersTest, NoTwoCallersGetTheSameNumber) {

@@ -49,6 +49,23 @@ TEST_F(SegmentTest, ReadsHeaderRecordsAndFooterInOrder) {
 }
 
 // Record 0 is the header, 1 to 5 are feedback, 6 is the footer.
+// Every reader refuses it: the trainer, `sortition log`, the sidecar.
+TEST_F(SegmentTest, ALaterFormatIsRefusedByItsVersion) {
+  SegmentWriter::Options options;
+  options.dir = dir_.path();
+  options.name = "2.seg";
+  options.header.set_format_version(kLogFormatVersion + 1);
+  ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
+  ASSERT_OK_AND_ASSIGN(const auto reader, SegmentReader::Open(dir_ / "2.seg"));
+  absl::string_view payload;
+  uint64_t offset = 0;
+  EXPECT_THAT(reader->Next(&payload, &offset),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       testing::AllOf(
+                           testing::HasSubstr("2.seg"),
+                           testing::HasSubstr("format_version 2 is not in"))));
+}
+
 TEST_F(SegmentTest, AFlippedByteCostsNoOtherRecord) {
   WriteClosedSegment(dir_.path(), {"a", "b", "c", "d", "e"});
   const Contents whole = ReadAll(path_);

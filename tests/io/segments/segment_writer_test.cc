@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <filesystem>
@@ -100,6 +101,18 @@ TEST_F(SegmentWriterTest, WritesTheBytesOfTheDocumentedExample) {
             "21000000000000f03f"
             "970079c5"
             "00000000");
+}
+
+// Who may read a log is up to the umask of the operator.
+TEST_F(SegmentWriterTest, KeepsToTheUmask) {
+  for (const mode_t mask : {022, 027, 077}) {
+    const mode_t before = umask(mask);
+    const auto writer = NewSegment(dir_.path(), 0);
+    umask(before);
+    struct stat info = {};
+    ASSERT_EQ(stat(path_.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0644 & ~mask);
+  }
 }
 
 TEST_F(SegmentWriterTest, GathersPiecesIntoOneFrame) {

@@ -102,6 +102,8 @@ class JoinerTest : public testing::Test {
         return ":range";
       case log::v1::LateFeedback::NO_SUCH_CANDIDATE:
         return ":candidate";
+      case log::v1::LateFeedback::TOO_MANY:
+        return ":many";
       default:
         return ":unknown";
     }

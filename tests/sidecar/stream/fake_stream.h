@@ -112,7 +112,7 @@ class FakeStream : public MessageStream {
            fetched.size() < static_cast<size_t>(most)) {
       const FakeBroker::Message& message =
           broker_->messages[next_ - broker_->first_sequence];
-      fetched.push_back({next_, message.id, message.data});
+      fetched.push_back({next_, message.id, message.data, message.subject});
       ++next_;
     }
     return fetched;

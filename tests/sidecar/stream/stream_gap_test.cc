@@ -120,7 +120,8 @@ TEST_F(StreamTest, MessagesWithForeignNamesAreSkipped) {
     message.set_writer_id(writer);
     message.set_segment(segment);
     message.set_data("data");
-    broker_.messages.push_back({"", message.SerializeAsString()});
+    broker_.messages.push_back(
+        {"", message.SerializeAsString(), "s." + writer});
   };
   publish("..", "0000000000000001-..-000000.seg");
   publish("a/b", "0000000000000001-a/b-000000.seg");
@@ -128,7 +129,7 @@ TEST_F(StreamTest, MessagesWithForeignNamesAreSkipped) {
   publish("a", "0000000000000001-b-000000.seg");
   publish("a", "0000000000000001-a-000000.tmp");
   publish("", "");
-  broker_.messages.push_back({"", "\xff\xff nonsense"});
+  broker_.messages.push_back({"", "\xff\xff nonsense", "s.a"});
   publish("a", "0000000000000001-a-000000.seg");
   const auto mirror = NewMirror();
   Take(mirror.get());
