@@ -51,10 +51,9 @@ absl::StatusOr<MakeGridRisk> PrepareRankingRisk(
     const RankingRiskData& data, const config::v1::PoemOptions& options);
 
 // Returns the risk of validation tuples with the weights of rank_weights:
-// PrefixTerms or ItemPositionTerms with ClippedTerm(M), whatever the objective,
-// because a model of the loss and a smoothed weight are biased towards what was
-// learned with them. Returns none for ORDER and for EXPOSURE. Errors as
-// PrepareRankingRisk().
+// PrefixTerms or ItemPositionTerms without a model and without smoothing,
+// whatever the objective, because both are biased towards what was learned with
+// them. Returns none for ORDER and for EXPOSURE. Errors as PrepareRankingRisk().
 absl::StatusOr<ValidationRisk> PrepareRankingValidation(
     const RankedLog& log, const config::v1::PoemOptions& options);
 
