@@ -132,8 +132,8 @@ class ProcessesTest(unittest.TestCase):
         self.decided: set[str] = set()
         self.start_brokers()
         consumer = self.deploy("replicas", "sortition-consumer", 0)
-        # A window of ten minutes is too long for a test.
-        consumer.start("consumer", "--join.reward_wait_time_seconds=2")
+        # A window of ten minutes is too long for a test; on a busy machine reports take seconds.
+        consumer.start("consumer", "--join.reward_wait_time_seconds=15")
         self.wait_for(consumer, "consumer", "startup")
         servers = [self.deploy("replicas", "sortition", i) for i in range(2)]
         for server in servers:
