@@ -33,9 +33,9 @@ WORKDIR /var/lib/sortition
 VOLUME /var/lib/sortition
 EXPOSE 8500 8501 8502 8503 8504
 # Finds out what runs: server, sidecar or trainer.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["/usr/local/bin/sortition-health"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["/usr/local/bin/sortition-health"]
 # Pid 1 forwards signals, and buries what its children leave.
 ENTRYPOINT ["/sbin/tini", "--"]
-CMD ["sortition-server", "--listen=0.0.0.0:8500", "--metrics_listen=0.0.0.0:8501", \
-     "--http.listen=0.0.0.0:8503", \
-     "--model_store=/var/lib/sortition/models", "--spool.dir=/var/lib/sortition/spool"]
+# On the loopback interface of the container, because it answers everybody: with other options it
+# needs certificates and tokens, or a network that keeps others away (docs/packages.md).
+CMD ["sortition-server", "--model_store=/var/lib/sortition/models", "--spool.dir=/var/lib/sortition/spool"]

@@ -1,6 +1,7 @@
 #include "sidecar/run.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -61,9 +62,21 @@ absl::Status Drain(Pipeline* pipeline) {
 }  // namespace
 
 absl::Status RunSidecar(const config::v1::SidecarOptions& options,
-                        const std::function<bool(double)>& wait_for_stop) {
+                        const std::function<bool(double)>& ask_for_stop) {
   RETURN_IF_ERROR(ValidateStreamOptions(options));
+  std::atomic<int64_t> last_turn_us = SteadyUs();
   Metrics metrics;
+  metrics.OnScrape(
+      [&last_turn_us,
+       stalled = metrics.Gauge("sortition_sidecar_stalled_seconds",
+                               "Time since the last turn of the one loop that "
+                               "reads, joins or publishes, and writes")] {
+        stalled->Set(static_cast<double>(SteadyUs() - last_turn_us) * 1e-6);
+      });
+  const auto wait_for_stop = [&](double seconds) {
+    last_turn_us = SteadyUs();
+    return ask_for_stop(seconds);
+  };
   if (!options.publish().url().empty()) {
     RETURN_IF_ERROR(OpenPorts(options, &metrics, nullptr).status());
     return RunShipper(options, &metrics, wait_for_stop);

@@ -7,9 +7,9 @@
 
 namespace sortition {
 
-// Runs until `wait_for_stop`, which waits at most that many seconds, returns
+// Runs until `ask_for_stop`, which waits at most that many seconds, returns
 // true; then takes what is in the spool, closes the output and returns OK.
 absl::Status RunSidecar(const config::v1::SidecarOptions& options,
-                        const std::function<bool(double)>& wait_for_stop);
+                        const std::function<bool(double)>& ask_for_stop);
 
 }  // namespace sortition

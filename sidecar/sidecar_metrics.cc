@@ -179,6 +179,10 @@ void SidecarMetrics::AddKeeperCounters(Metrics* metrics) {
       Keeper(&TupleKeeperCounts::removed_segments));
   Add(metrics, "sidecar_expired_bytes_total", "Bytes of these segments",
       Keeper(&TupleKeeperCounts::removed_bytes));
+  expired_seconds_ = metrics->Gauge(
+      "sortition_sidecar_expired_timestamp_seconds",
+      "When the newest of these segments began, seconds since the epoch; 0: "
+      "none was removed since the start");
   Add(metrics, "sidecar_upkeep_failures_total",
       "Rounds of compression and removal that ended with an error",
       Keeper(&TupleKeeperCounts::failures));
@@ -230,6 +234,8 @@ void SidecarMetrics::Update(const SidecarCounts& counts) {
   spools_->Set(static_cast<double>(counts.spools));
   pending_->Set(static_cast<double>(counts.pending));
   spool_lag_bytes_->Set(static_cast<double>(counts.spool_lag_bytes));
+  expired_seconds_->Set(static_cast<double>(counts.keeper.removed_began_us) *
+                        1e-6);
   watermark_seconds_->Set(static_cast<double>(counts.watermark_us) * 1e-6);
 }
 

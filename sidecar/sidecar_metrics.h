@@ -88,6 +88,7 @@ class SidecarMetrics {
   MetricGauge* spools_;
   MetricGauge* pending_;
   MetricGauge* spool_lag_bytes_;
+  MetricGauge* expired_seconds_;
   MetricGauge* watermark_seconds_;
   MetricHistogram* reward_latency_;
   ModelRewardMetrics model_rewards_;

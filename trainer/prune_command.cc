@@ -17,6 +17,7 @@ absl::Status PruneAndPrint(const config::v1::PruneOptions& options,
   run->set_verdict(absl::StrCat("Removed ", report.removed_size(), " of ",
                                 report.removed_size() + report.kept_size(),
                                 " versions."));
+  run->set_damaged_records(report.corrupt_records());
   if (options.output() == "text") {
     output->out << FormatPruneReport(report);
     return absl::OkStatus();

@@ -60,6 +60,7 @@ absl::Status TrainAndPrint(const config::v1::TrainOptions& options,
   run->set_verdict(report.evaluation().verdict());
   run->set_next_step(NextStep(report));
   run->set_version(report.version());
+  run->set_damaged_records(report.corrupt_records());
   if (!report.gate_passed() && !report.has_version()) {
     output->exit_code =
         report.needs_more_data() ? kExitNotYet : kExitGateSaysNo;

@@ -30,8 +30,8 @@ bool IsAddress(const std::string& host) {
 
 // Whether other programs read the page, which know this machine by any name.
 bool IsForPrograms(absl::string_view path) {
-  return path == "/healthz" || path == "/readyz" || path == "/metrics" ||
-         path == "/status.json";
+  return path == "/healthz" || path == "/livez" || path == "/readyz" ||
+         path == "/metrics" || path == "/status.json";
 }
 
 bool TakesHost(const SiteRules& rules, absl::string_view path,

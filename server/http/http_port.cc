@@ -18,6 +18,7 @@
 #include "server/http/metrics_page.h"
 #include "server/http/openapi.h"
 #include "server/http/unpolled_queue.h"
+#include "sortition/v1/models.grpc.pb.h"
 #include "sortition/v1/ranking.grpc.pb.h"
 #include "web/page_files.h"
 
@@ -26,7 +27,8 @@ namespace {
 
 constexpr char kOption[] = "http.listen";
 constexpr char kJson[] = "application/json";
-constexpr std::chrono::seconds kHealthPatience(5);
+// Shorter than the timeouts of probes, so that they get an answer.
+constexpr std::chrono::seconds kHealthPatience(2);
 
 HttpHandler Text(std::string type, std::function<std::string()> make) {
   return [type = std::move(type), make = std::move(make)](const HttpRequest&) {
@@ -34,13 +36,16 @@ HttpHandler Text(std::string type, std::function<std::string()> make) {
   };
 }
 
-// Answers as the health service does.
-HttpAnswer Readiness(const HttpPortParts& parts) {
+// Asks the health service about `service`, through the threads that answer
+// calls. Returns 200 if it is SERVING. Otherwise, or if these threads do not
+// answer within kHealthPatience, returns 503 with the reason.
+HttpAnswer HealthOf(const HttpPortParts& parts, const std::string& service,
+                    const std::function<std::string()>& why_not) {
   using grpc::health::v1::HealthCheckResponse;
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kHealthPatience);
   grpc::health::v1::HealthCheckRequest request;
-  request.set_service(v1::Ranking::service_full_name());
+  request.set_service(service);
   HealthCheckResponse response;
   grpc::Status status;
   const auto queue = NewUnpolledQueue();
@@ -51,7 +56,7 @@ HttpAnswer Readiness(const HttpPortParts& parts) {
   if (status.ok() && response.status() == HealthCheckResponse::SERVING) {
     return {.content_type = kJson, .body = "{\"status\":\"SERVING\"}\n"};
   }
-  const std::string why = parts.why_not_ready();
+  const std::string why = why_not();
   return ErrorAnswer(
       absl::UnavailableError(!why.empty()  ? why
                              : status.ok() ? "the RPC port takes no connections"
@@ -63,8 +68,13 @@ void AddPages(const config::v1::ServerOptions& options,
               std::map<std::string, HttpHandler>* routes) {
   (*routes)["GET /healthz"] =
       Text(kJson, [] { return "{\"status\":\"ALIVE\"}\n"; });
+  (*routes)["GET /livez"] = [parts](const HttpRequest&) {
+    return HealthOf(parts, v1::Models::service_full_name(),
+                    [] { return std::string(); });
+  };
   (*routes)["GET /readyz"] = [parts](const HttpRequest&) {
-    return Readiness(parts);
+    return HealthOf(parts, v1::Ranking::service_full_name(),
+                    parts.why_not_ready);
   };
   (*routes)["GET /metrics"] =
       Text("text/plain; version=0.0.4; charset=utf-8",

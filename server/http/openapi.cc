@@ -31,6 +31,11 @@ using google::protobuf::FieldDescriptor;
 // Of a page: its path, what it is, and the type of its content.
 constexpr const char* kPages[][3] = {
     {"/healthz", "Says that the process lives.", "application/json"},
+    {"/livez",
+     "Says whether the threads that answer calls do so: what the gRPC health "
+     "of sortition.v1.Models says. 503: they have not for two seconds, and a "
+     "liveness probe should end the process if this goes on.",
+     "application/json"},
     {"/metrics", "Returns the metrics for Prometheus.", "text/plain"},
     {"/openapi.json", "Returns this document.", "application/json"},
     {"/readyz",

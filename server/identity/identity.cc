@@ -128,12 +128,32 @@ absl::Status Identity::ReadTokens() {
   }
   ASSIGN_OR_RETURN(TokenTable table, TokenTable::Parse(*text, token_file_));
   LogInfo("tokens taken up", {{"file", token_file_}, {"tokens", table.size()}});
+  SetTokenGauges(table.EndTimes());
   if (authorizer_ == nullptr) {
     authorizer_ = std::make_unique<Authorizer>(std::move(table));
   } else {
     authorizer_->Set(std::move(table));
   }
   return absl::OkStatus();
+}
+
+void Identity::SetTokenGauges(
+    const std::map<std::string, int64_t>& end_times_s) {
+  constexpr char kName[] = "sortition_token_expiry_timestamp_seconds";
+  for (const auto& [caller, end_s] : token_gauges_) {
+    if (!end_times_s.contains(caller)) {
+      metrics_->RemoveGauge(kName, {{"caller", caller}});
+    }
+  }
+  for (const auto& [caller, end_s] : end_times_s) {
+    metrics_
+        ->Gauge(kName,
+                "End of the time of the caller's last token, seconds since the "
+                "epoch",
+                {{"caller", caller}})
+        ->Set(static_cast<double>(end_s));
+  }
+  token_gauges_ = end_times_s;
 }
 
 std::string Identity::Fingerprint(const std::vector<std::string>& files) {

@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -58,6 +60,8 @@ class Identity {
 
   absl::Status ReadTls();
   absl::Status ReadTokens();
+  // Serves when the token of each caller ends.
+  void SetTokenGauges(const std::map<std::string, int64_t>& end_times_s);
   // Files that are read together.
   struct FileGroup {
     std::vector<std::string> files;
@@ -80,6 +84,8 @@ class Identity {
   Metrics* const metrics_;
   std::unique_ptr<TlsSource> source_;  // Null: no TLS.
   std::unique_ptr<Authorizer> authorizer_;
+  // Whose gauges there are. Only ReadTokens() uses it, one call at a time.
+  std::map<std::string, int64_t> token_gauges_;
   std::mutex reload_mutex_;
   std::vector<FileGroup> groups_;  // Guarded by `reload_mutex_`.
   std::mutex mutex_;

@@ -3,6 +3,7 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -124,6 +125,19 @@ const Caller* TokenTable::Find(absl::string_view token) const {
          digest.data());
   const auto found = callers_.find(digest);
   return found == callers_.end() ? nullptr : &found->second;
+}
+
+std::map<std::string, int64_t> TokenTable::EndTimes() const {
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  std::map<std::string, int64_t> ends;
+  for (const auto& [digest, caller] : callers_) {
+    const int64_t end_s =
+        caller.until_time_s == 0 ? kNever : caller.until_time_s;
+    int64_t& last_s = ends[caller.name];
+    last_s = std::max(last_s, end_s);
+  }
+  std::erase_if(ends, [](const auto& end) { return end.second == kNever; });
+  return ends;
 }
 
 }  // namespace sortition

@@ -3,6 +3,7 @@
 // reading it does not let anybody in.
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
@@ -37,6 +38,9 @@ class TokenTable {
   const Caller* Find(absl::string_view token) const;
 
   size_t size() const { return callers_.size(); }
+  // Returns when the last token of each caller ends, seconds since the epoch.
+  // Callers with a token that never ends are left out.
+  std::map<std::string, int64_t> EndTimes() const;
 
  private:
   using Digest = std::array<unsigned char, 32>;

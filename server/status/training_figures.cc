@@ -14,6 +14,7 @@ using model::v1::TrainingRun;
 constexpr char kLastStatus[] = "sortition_training_last_status";
 constexpr char kLastSuccess[] =
     "sortition_training_last_success_timestamp_seconds";
+constexpr char kDamaged[] = "sortition_training_damaged_records";
 constexpr double kMicrosOfSecond = 1e6;
 
 MetricLabels LabelsOf(const std::string& model, const std::string& kind) {
@@ -67,6 +68,12 @@ void TrainingMetrics::Set(const StoredModels& models) {
                   "nothing better, 4 not yet, others failed or killed",
                   labels)
           ->Set(run.exit_status());
+      metrics_
+          ->Gauge(kDamaged,
+                  "Damaged records of the log that the last run of "
+                  "sortition-trainer passed over",
+                  labels)
+          ->Set(static_cast<double>(run.damaged_records()));
       const bool has_succeeded = run.last_success_us() > 0;
       if (has_succeeded) {
         metrics_
@@ -82,7 +89,10 @@ void TrainingMetrics::Set(const StoredModels& models) {
   for (const auto& [key, had_success] : known_) {
     const MetricLabels labels = LabelsOf(key.first, key.second);
     const auto now = found.find(key);
-    if (now == found.end()) metrics_->RemoveGauge(kLastStatus, labels);
+    if (now == found.end()) {
+      metrics_->RemoveGauge(kLastStatus, labels);
+      metrics_->RemoveGauge(kDamaged, labels);
+    }
     if (had_success && (now == found.end() || !now->second)) {
       metrics_->RemoveGauge(kLastSuccess, labels);
     }

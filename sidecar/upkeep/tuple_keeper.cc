@@ -116,6 +116,8 @@ absl::Status TupleKeeper::RemoveOld(int64_t now_us) {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++counts_.removed_segments;
     counts_.removed_bytes += segment.bytes;
+    counts_.removed_began_us =
+        std::max(counts_.removed_began_us, segment.began_us);
   }
   return absl::OkStatus();
 }

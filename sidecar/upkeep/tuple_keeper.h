@@ -21,6 +21,9 @@ struct TupleKeeperCounts {
   uint64_t bytes_after = 0;
   uint64_t removed_segments = 0;
   uint64_t removed_bytes = 0;
+  // When the newest of the removed segments began, microseconds since the
+  // epoch; 0: none was removed.
+  int64_t removed_began_us = 0;
   uint64_t failures = 0;  // Rounds that ended with an error.
 };
 

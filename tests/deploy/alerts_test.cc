@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "gmock/gmock.h"
@@ -54,14 +55,14 @@ TEST(AlertsTest, NameMetricsThatThereAre) {
   }
 }
 
-// The documents say what to do, and a test of promtool says when it
-// fires and when it does not.
+// Each has a section in the runbook, to which its annotation leads, and a test
+// of promtool says when it fires and when it does not.
 TEST(AlertsTest, AreExplainedAndTested) {
   const std::string prometheus = std::string(kRoot) + "/deploy/prometheus/";
   ASSERT_OK_AND_ASSIGN(const std::string alerts,
                        ReadFile(prometheus + "alerts.yml"));
   ASSERT_OK_AND_ASSIGN(const std::string document,
-                       ReadFile(std::string(kRoot) + "/docs/operations.md"));
+                       ReadFile(std::string(kRoot) + "/docs/runbook.md"));
   std::string tests;
   for (const auto& entry :
        std::filesystem::directory_iterator(prometheus + "tests")) {
@@ -72,11 +73,14 @@ TEST(AlertsTest, AreExplainedAndTested) {
   for (std::sregex_iterator it(alerts.begin(), alerts.end(), alert), end;
        it != end; ++it, ++num_alerts) {
     const std::string name = (*it)[1];
-    EXPECT_TRUE(absl::StrContains(document, "`" + name + "`")) << name;
+    EXPECT_TRUE(absl::StrContains(document, "\n### " + name + "\n")) << name;
+    EXPECT_TRUE(absl::StrContains(
+        alerts, "\"docs/runbook.md#" + absl::AsciiStrToLower(name) + "\""))
+        << name;
     EXPECT_TRUE(absl::StrContains(tests, "alertname: " + name + "\n")) << name;
     EXPECT_TRUE(absl::StrContains(tests, "alertname: " + name + "}")) << name;
   }
-  EXPECT_GT(num_alerts, 40);
+  EXPECT_GT(num_alerts, 50);
 }
 
 }  // namespace

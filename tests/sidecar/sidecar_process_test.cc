@@ -203,6 +203,7 @@ TEST(SidecarProcessTest, ServesItsMetrics) {
     return testing::Matches(HasSubstr(
         "sortition_join_tuples_total{reward=\"default\"} 1"))(Scrape(port));
   }));
+  EXPECT_THAT(Scrape(port), HasSubstr("sortition_sidecar_stalled_seconds "));
   EXPECT_EQ(sidecar.End(SIGTERM), 0);
 }
 

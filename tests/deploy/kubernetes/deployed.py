@@ -47,6 +47,8 @@ class DeployedPod:
     ) -> None:
         self.pod, self.name, self.folder, self.binaries = pod, name, folder, binaries
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        # What Secrets have, by the names of variables that the pod takes from them.
+        self.secrets: dict[str, str] = {}
         self.ports = {port: free_port() for port in PORTS} | ports
         self.replacements = dict(addresses)
         for port, here in self.ports.items():
@@ -74,7 +76,7 @@ class DeployedPod:
         return [self.here(word) for word in words]
 
     def environment(self) -> dict[str, str]:
-        return os.environ | {
+        return os.environ | self.secrets | {
             "POD_NAME": self.name,
             "PATH": f"{self.binaries}:{rendered.ROOT / 'deploy/container'}:{os.environ['PATH']}",
         }

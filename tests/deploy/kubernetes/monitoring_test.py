@@ -149,6 +149,81 @@ class AlertsTest(unittest.TestCase):
         text = (rendered.ROOT / "deploy" / "prometheus" / "alerts.yml").read_text()
         self.assertEqual(rule["spec"], yaml.safe_load(text))
 
+    def test_of_jobs_fire_and_end(self) -> None:
+        import yaml
+
+        spec = rendered.of_kind(OVERLAY, "PrometheusRule")["sortition-jobs"]["spec"]
+        names = [rule["alert"] for group in spec["groups"] for rule in group["rules"]]
+        runbook = (rendered.ROOT / "docs" / "runbook.md").read_text()
+        for name in names:
+            self.assertIn(f"\n### {name}\n", runbook)
+        self.assertEqual(names, ["SortitionJobFailed", "SortitionJobNotRun"])
+        jobs = set(rendered.of_kind(OVERLAY, "CronJob"))
+        self.assertEqual(jobs, {"sortition-train", "sortition-rollout"})
+
+        def series(name: str, values: str, **labels: str) -> dict[str, str]:
+            text = ", ".join(f'{key}="{value}"' for key, value in labels.items())
+            return {"series": f'{name}{{namespace="n", {text}}}', "values": values}
+
+        # train-1 began at minute 7 and failed at minute 10; rollout-1 works, a job of others fails.
+        # The CronJob train has its last success at minute 0, rollout every ten minutes; the third
+        # was made at minute 0 and has never had one.
+        test = {
+            "rule_files": ["rules.yml"],
+            "evaluation_interval": "5m",
+            "tests": [
+                {
+                    "interval": "5m",
+                    "input_series": [
+                        series("kube_job_status_failed", "0 0 1x60", job_name="sortition-train-1"),
+                        series("kube_job_status_start_time", "420x62", job_name="sortition-train-1"),
+                        series("kube_job_status_failed", "0x62", job_name="sortition-rollout-1"),
+                        series("kube_job_status_failed", "1x62", job_name="other-1"),
+                        series("kube_job_status_start_time", "420x62", job_name="other-1"),
+                        series(
+                            "kube_cronjob_status_last_successful_time",
+                            "0x62",
+                            cronjob="sortition-train",
+                        ),
+                        series(
+                            "kube_cronjob_status_last_successful_time",
+                            "0+300x62",
+                            cronjob="sortition-rollout",
+                        ),
+                    ],
+                    "alert_rule_test": [
+                        {"eval_time": time, "alertname": name, "exp_alerts": expected}
+                        for name, label, key, times in (
+                            ("SortitionJobFailed", "sortition-train-1", "job_name", "5m 60m 150m"),
+                            ("SortitionJobNotRun", "sortition-train", "cronjob", "2h 4h -"),
+                        )
+                        for time, fires in zip(times.split(), (False, True, False))
+                        if time != "-"
+                        for expected in [self.expected(spec, name, key, label) if fires else []]
+                    ],
+                }
+            ],
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "rules.yml").write_text(yaml.safe_dump(spec))
+            (path / "test.yml").write_text(yaml.safe_dump(test))
+            command = ["promtool", "test", "rules", str(path / "test.yml")]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    @staticmethod
+    def expected(spec: Any, name: str, key: str, value: str) -> list[Any]:
+        """Returns the one alert of rule `name`, about the object `value`."""
+        rules = [rule for group in spec["groups"] for rule in group["rules"]]
+        (rule,) = [rule for rule in rules if rule["alert"] == name]
+        texts = {
+            field: text.replace("{{ $labels.namespace }}", "n").replace(f"{{{{ $labels.{key} }}}}", value)
+            for field, text in rule["annotations"].items()
+        }
+        labels = rule["labels"] | {"namespace": "n", key: value}
+        return [{"exp_labels": labels, "exp_annotations": texts}]
+
     def test_are_optional(self) -> None:
         for overlay in ("single", "replicas"):
             kinds = {r["apiVersion"].split("/")[0] for r in rendered.render(overlay)}

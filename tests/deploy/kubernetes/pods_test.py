@@ -105,10 +105,43 @@ class ProbesTest(unittest.TestCase):
                         self.assertIn(probe["httpGet"]["port"], ports)
                     elif "exec" in probe:
                         listen = configured.server(pod.overlay).http.listen
-                        text = probe["exec"]["command"][-1]
-                        self.assertIn(f"http://{listen}/", text)
+                        command = probe["exec"]["command"]
+                        if command[0] == "sortition-health":
+                            script = rendered.ROOT / "deploy/container/sortition-health"
+                            self.assertIn("8502/metrics", script.read_text())
+                            self.assertIn(8502, ports.values())
+                        else:
+                            self.assertIn(f"http://{listen}/", command[-1])
                     asked += len(probe) > 0
         self.assertGreater(asked, 15)
+
+    def test_give_up_before_the_kubelet_does(self) -> None:
+        """The default of a timeout is one second, which a busy node may need."""
+        for pod in rendered.all_pods():
+            for container in pod.containers:
+                for name in ("startupProbe", "readinessProbe", "livenessProbe"):
+                    if name not in container:
+                        continue
+                    probe = container[name]
+                    self.assertGreaterEqual(probe["timeoutSeconds"], 2, f"{pod}: {name}")
+                    inner = re.search(r"\btimeout (\d+) wget", str(probe.get("exec", "")))
+                    if inner:
+                        # kHealthPatience in server/http/http_port.cc < wget < kubelet.
+                        self.assertLess(2, int(inner.group(1)))
+                        self.assertLess(int(inner.group(1)), probe["timeoutSeconds"])
+
+    def test_liveness_asks_what_hangs(self) -> None:
+        """A port of pages and metrics answers while the thread behind it waits for a disk."""
+        for overlay in rendered.OVERLAYS:
+            pods = rendered.pods(overlay)
+            joins = [("sortition", "sidecar")]
+            if overlay != "single":
+                joins.append(("sortition-consumer", "consumer"))
+            for pod, container in joins:
+                probe = pods[pod].container(container)["livenessProbe"]
+                self.assertEqual(probe["exec"]["command"], ["sortition-health", "alive"])
+            server = pods["sortition"].container("server")["livenessProbe"]
+            self.assertTrue("grpc" in server or "/livez" in server["exec"]["command"][-1])
 
     def test_of_grpc_are_gone_where_the_port_speaks_tls(self) -> None:
         for pod in rendered.all_pods():
@@ -123,7 +156,7 @@ class ProbesTest(unittest.TestCase):
             self.assertEqual(server["livenessProbe"]["grpc"]["service"], "sortition.v1.Models")
             self.assertEqual(server["readinessProbe"]["grpc"]["service"], "sortition.v1.Ranking")
         server = rendered.pods("production")["sortition"].container("server")
-        self.assertIn(":8503/healthz", server["livenessProbe"]["exec"]["command"][-1])
+        self.assertIn(":8503/livez", server["livenessProbe"]["exec"]["command"][-1])
         self.assertIn(":8503/readyz", server["readinessProbe"]["exec"]["command"][-1])
 
 
@@ -155,6 +188,67 @@ class DisruptionTest(unittest.TestCase):
         for overlay in REPLICATED:
             brokers = rendered.of_kind(overlay, "StatefulSet")["sortition-nats"]["spec"]["replicas"]
             self.assertEqual(configured.publisher(overlay).publish.replicas, brokers)
+
+
+class JobsTest(unittest.TestCase):
+    def test_a_pod_that_makes_way_is_no_failure(self) -> None:
+        for overlay in rendered.OVERLAYS:
+            jobs = rendered.of_kind(overlay, "CronJob")
+            self.assertEqual(set(jobs), {"sortition-train", "sortition-rollout"})
+            for job in jobs.values():
+                spec = job["spec"]["jobTemplate"]["spec"]
+                self.assertEqual(spec["backoffLimit"], 0)
+                (rule,) = spec["podFailurePolicy"]["rules"]
+                self.assertEqual(rule["action"], "Ignore")
+                self.assertEqual(rule["onPodConditions"], [{"type": "DisruptionTarget"}])
+                # Kubernetes refuses the policy with any other.
+                self.assertEqual(spec["template"]["spec"]["restartPolicy"], "Never")
+
+
+class BrokersTest(unittest.TestCase):
+    """In production nobody without a password reaches the stream, or reads it on the way."""
+
+    def conf(self) -> str:
+        pod = rendered.pods("production")["sortition-nats"]
+        return rendered.config_files(pod)["/etc/nats/nats.conf"]
+
+    def test_clients_and_brokers_speak_tls(self) -> None:
+        for block in (r"^tls \{", r"^cluster \{\n(?:  .*\n)*?  tls \{"):
+            self.assertRegex(self.conf(), re.compile(block, re.MULTILINE))
+        self.assertNotIn("verify: false", self.conf())
+
+    def test_each_user_has_the_rights_of_the_document(self) -> None:
+        text = (rendered.ROOT / "docs/streams.md").read_text()
+        stream = configured.publisher("production").publish.stream
+        for user in ("publisher", "consumer"):
+            cell = re.search(rf"^\| {user} \| (.*?) \| `_INBOX.>` \|$", text, re.MULTILINE).group(1)
+            words = re.findall(r"`([^`]+)`", cell)
+            prefix = next(word for word in words if word == "$JS.API.STREAM.")
+            calls = words[words.index(prefix) + 1 :]
+            expected = {word.replace("<stream>", stream) for word in words[: words.index(prefix)]}
+            expected |= {f"{prefix}{call}.{stream}" for call in calls if not call.startswith(".")}
+            block = self.conf().split(f"user: {user},")[1].split("subscribe:")[0]
+            self.assertEqual(set(re.findall(r'"([^"]+)"', block)), expected)
+
+    def test_passwords_come_from_a_secret(self) -> None:
+        pods = rendered.pods("production")
+        nats = pods["sortition-nats"].container("nats")
+        for user, pod, container in (
+            ("publisher", "sortition", "sidecar"),
+            ("consumer", "sortition-consumer", "consumer"),
+        ):
+            name = f"{user.upper()}_PASSWORD"
+            self.assertIn(f"user: {user}, password: ${name}\n", self.conf())
+            (variable,) = [e for e in nats["env"] if e["name"] == name]
+            secret = {"name": "sortition-brokers", "key": user}
+            self.assertEqual(variable["valueFrom"], {"secretKeyRef": secret})
+            args = pods[pod].container(container)["args"]
+            self.assertIn(f"--nats.user={user}", args)
+            self.assertIn(f"--nats.password_file=/etc/sortition-brokers/{user}", args)
+            self.assertIn("--nats.ca_file=/etc/sortition-brokers/ca.pem", args)
+            items = pods[pod].volume("brokers")["secret"]["items"]
+            # The other password and the key of the brokers stay away.
+            self.assertEqual({item["key"] for item in items}, {"ca.pem", user})
 
 
 class IdentityTest(unittest.TestCase):

@@ -4,6 +4,7 @@ import subprocess
 import urllib.request
 
 import deployed
+import rendered
 
 # SERVING in grpc.health.v1.HealthCheckResponse: field 1, value 1.
 SERVING = b"\x08\x01"
@@ -29,8 +30,16 @@ def _http(port: int, path: str, seconds: float) -> bool:
         return False
 
 
-def _exec(pod: deployed.DeployedPod, command: list[str], seconds: float) -> bool:
-    words = [word.replace("127.0.0.1:8503", f"127.0.0.1:{pod.ports[8503]}") for word in command]
+def _exec(pod: deployed.DeployedPod, container: str, command: list[str], seconds: float) -> bool:
+    words = command
+    if command[0] == "sortition-health":
+        # The container sees no other processes than its own.
+        script = (rendered.ROOT / "deploy/container/sortition-health").read_text()
+        if container not in pod.processes:
+            return False
+        own = f"/proc/{pod.processes[container].pid}"
+        words = ["sh", "-c", script.replace("/proc/[0-9]*", own), *command]
+    words = [pod.here(word) for word in words]
     try:
         done = subprocess.run(words, timeout=seconds, capture_output=True, check=False)
         return done.returncode == 0
@@ -46,6 +55,6 @@ def succeeds(pod: deployed.DeployedPod, container: str, name: str) -> bool:
     if "grpc" in probe:
         return _grpc(pod.ports[probe["grpc"]["port"]], probe["grpc"]["service"], seconds)
     if "exec" in probe:
-        return _exec(pod, probe["exec"]["command"], seconds)
+        return _exec(pod, container, probe["exec"]["command"], seconds)
     ports = {p["name"]: p["containerPort"] for p in found["ports"]}
     return _http(pod.ports[ports[probe["httpGet"]["port"]]], probe["httpGet"]["path"], seconds)

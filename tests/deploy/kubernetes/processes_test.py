@@ -5,6 +5,7 @@ two servers with their sidecars, one consumer. usage: processes_test.py BINARIES
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -63,7 +64,7 @@ class ProcessesTest(unittest.TestCase):
         )
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def start_brokers(self) -> None:
+    def start_brokers(self, overlay: str = "replicas") -> None:
         # Each names all of them, so their ports must be known first.
         ports = [{p: deployed.free_port() for p in (4222, 6222)} for _ in range(3)]
         for i, own in enumerate(ports):
@@ -71,7 +72,11 @@ class ProcessesTest(unittest.TestCase):
                 name = f"sortition-nats-{i}.sortition-nats:{port}"
                 self.addresses[name] = f"127.0.0.1:{here}"
         for i, own in enumerate(ports):
-            self.deploy("replicas", "sortition-nats", i, own).start("nats")
+            broker = self.deploy(overlay, "sortition-nats", i, own)
+            if overlay == "production":
+                broker.secrets = {"PUBLISHER_PASSWORD": "publishes", "CONSUMER_PASSWORD": "consumes"}
+                self.copy_secret(broker, "/etc/nats-identity", "ca.pem", "broker.pem", "broker.key")
+            broker.start("nats")
         for broker in self.pods:
             for probe in ("startup", "readiness", "liveness"):
                 self.wait_for(broker, "nats", probe)
@@ -127,8 +132,8 @@ class ProcessesTest(unittest.TestCase):
         self.decided: set[str] = set()
         self.start_brokers()
         consumer = self.deploy("replicas", "sortition-consumer", 0)
-        # A window of ten minutes is too long for a test.
-        consumer.start("consumer", "--join.reward_wait_time_seconds=2")
+        # A window of ten minutes is too long for a test; on a busy machine reports take seconds.
+        consumer.start("consumer", "--join.reward_wait_time_seconds=15")
         self.wait_for(consumer, "consumer", "startup")
         servers = [self.deploy("replicas", "sortition", i) for i in range(2)]
         for server in servers:
@@ -162,6 +167,62 @@ class ProcessesTest(unittest.TestCase):
             subprocess.run(hook, check=True)
             deployed.poll_until("the hook", lambda: "lame duck mode" in broker.log("nats"))
             broker.terminate("nats")
+
+    def make_brokers_secret(self) -> None:
+        """Makes what the Secret sortition-brokers is to have; names are those of the test."""
+        folder = self.folder / "secret"
+        folder.mkdir()
+        identity = rendered.ROOT / "deploy" / "examples" / "identity"
+        subprocess.run(
+            [str(identity / "make_certificates.sh")], cwd=folder, capture_output=True, check=True
+        )
+        for name, there in (("authority.pem", "ca.pem"), ("server.pem", "broker.pem")):
+            (folder / name).rename(folder / there)
+        (folder / "server.key").rename(folder / "broker.key")
+        (folder / "publisher").write_text("publishes")
+        (folder / "consumer").write_text("consumes")
+
+    def copy_secret(self, pod: deployed.DeployedPod, path: str, *keys: str) -> None:
+        for key in keys:
+            data = (self.folder / "secret" / key).read_bytes()
+            (pathlib.Path(pod.here(path)) / key).write_bytes(data)
+
+    def test_brokers_of_production_speak_tls_and_ask_for_passwords(self) -> None:
+        self.decided: set[str] = set()
+        self.make_brokers_secret()
+        self.start_brokers("production")
+        for broker in self.pods:
+            with socket.create_connection(("127.0.0.1", broker.ports[4222])) as client:
+                info = json.loads(client.makefile().readline().removeprefix("INFO "))
+            self.assertTrue(info["tls_required"])
+            self.assertTrue(info["auth_required"])
+        consumer = self.deploy("production", "sortition-consumer", 0)
+        self.copy_secret(consumer, "/etc/sortition-brokers", "ca.pem", "consumer")
+        consumer.start("consumer", "--join.reward_wait_time_seconds=2")
+        server = self.deploy("production", "sortition", 0)
+        self.copy_secret(server, "/etc/sortition-brokers", "ca.pem", "publisher")
+        # Without TLS of its own, so that the client needs none.
+        words = [w for w in server.command("server") if "tls." not in w and "token_file" not in w]
+        server.command = lambda container, command=server.command: (
+            [w for w in words if w != "--require_model"]
+            if container == "server"
+            else command(container)
+        )
+        server.start("sidecar")
+        self.wait_for(server, "sidecar", "liveness")
+        server.start("server")
+        self.wait_for(server, "server", "startup")
+        self.decide(server, "over-tls")
+        tuples = consumer.here("/var/lib/sortition/tuples/joined")
+        deployed.poll_until(
+            f"a tuple, log in {consumer.folder}",
+            lambda: set(self.rewards(tuples)) == self.decided,
+        )
+        # Whoever has no password of the Secret publishes nothing.
+        server.terminate("sidecar")
+        pathlib.Path(server.here("/etc/sortition-brokers/publisher")).write_text("guesses")
+        server.start("sidecar")
+        deployed.poll_until("a refusal", lambda: "uthorization" in server.log("sidecar"))
 
     def test_probes_work_with_tls_and_tokens(self) -> None:
         pod = self.deploy("production", "sortition", 0)

@@ -40,6 +40,9 @@ class ProgramsTest(unittest.TestCase):
                 here = self.deploy(pod)
                 if pod.volume("identity") is not None:
                     self.make_identity(here.folder / "identity")
+                if pod.volume("brokers") is not None:
+                    for item in pod.volume("brokers")["secret"]["items"]:
+                        (here.folder / "brokers" / item["path"]).write_text("secret")
                 done = here.run(container["name"], "--check_config")
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 checked.append((pod.overlay, container["name"]))

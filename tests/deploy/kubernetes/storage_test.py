@@ -1,12 +1,18 @@
 """Volumes, memory and options fit each other, in every pod and from one to the next."""
 
 import re
+import sys
 import unittest
 
 import configured
 import rendered
 
+sys.path.insert(0, str(rendered.ROOT / "tools"))
+import size_disks  # noqa: E402
+
 MIB = 2**20
+# The load of docs/backup.md, "How large disks must be".
+DECISIONS_PER_SECOND, BYTES = 20, 2100
 
 
 def claim_of(pod: rendered.Pod, volume: str) -> rendered.Resource:
@@ -128,6 +134,24 @@ class VolumesTest(unittest.TestCase):
             self.assertGreater(store, publish.max_bytes)
             self.assertGreater(bytes_of(claim_of(pods["sortition-nats"], "data")), store)
 
+    def test_options_keep_what_the_trainer_looks_back_at(self) -> None:
+        for overlay in rendered.OVERLAYS:
+            trainer = configured.options(overlay, "sortition-train", "trainer.textproto")
+            days = float(re.fullmatch(r"(\d+)d", trainer.since).group(1))
+            needed = size_disks.sizes(DECISIONS_PER_SECOND, BYTES, since_days=days)
+            joiner = configured.joiner(overlay)
+            self.assertGreaterEqual(joiner.keep_tuples_seconds, needed["keep_tuples_seconds"])
+            self.assertGreaterEqual(joiner.keep_tuples_bytes, needed["keep_tuples_bytes"])
+            spool = configured.server(overlay).spool
+            self.assertGreaterEqual(spool.max_bytes, needed["spool.max_bytes"])
+            if overlay == "single":
+                continue
+            # A day of the stream, as long as the consumer may be down.
+            publish = configured.publisher(overlay).publish
+            self.assertGreaterEqual(publish.max_bytes, needed["spool.max_bytes"])
+            retained = joiner.consume.retain_seconds * DECISIONS_PER_SECOND * BYTES
+            self.assertLess(retained, 0.75 * publish.max_bytes)
+
     def test_memory_holds_what_options_allow(self) -> None:
         for overlay in rendered.OVERLAYS:
             server, options = rendered.pods(overlay)["sortition"], configured.server(overlay)
@@ -159,8 +183,20 @@ class LockedTest(unittest.TestCase):
                 self.assertTrue(locked["readOnlyRootFilesystem"])
                 self.assertFalse(locked["allowPrivilegeEscalation"])
                 self.assertEqual(locked["capabilities"], {"drop": ["ALL"]})
-                self.assertIn("memory", container["resources"]["limits"])
-                self.assertEqual(set(container["resources"]["requests"]), {"cpu", "memory"})
+                resources = container["resources"]
+                self.assertEqual(set(resources["limits"]), {"memory", "ephemeral-storage"})
+                self.assertEqual(
+                    set(resources["requests"]), {"cpu", "memory", "ephemeral-storage"}
+                )
+                # Volumes on the disk of the node count.
+                volumes = [
+                    rendered.size_of(volume["emptyDir"]["sizeLimit"])
+                    for volume in pod.spec.get("volumes", [])
+                    if "emptyDir" in volume and volume["emptyDir"].get("medium") != "Memory"
+                ]
+                size = rendered.size_of(resources["requests"]["ephemeral-storage"])
+                self.assertLess(sum(volumes), size)
+                self.assertLess(size, rendered.size_of(resources["limits"]["ephemeral-storage"]))
 
     def test_user_is_that_of_the_image(self) -> None:
         dockerfile = (rendered.ROOT / "Dockerfile").read_text()
@@ -181,6 +217,9 @@ class LockedTest(unittest.TestCase):
         ours = re.search(r"project\(sortition VERSION (\S+) ", cmake).group(1)
         for pod in rendered.all_pods():
             for container in pod.containers:
+                if pod.overlay == "production":
+                    self.assertRegex(container["image"], r"^registry\.example/\w+@sha256:[0-9a-f]{64}$")
+                    continue
                 name, tag = container["image"].rsplit(":", 1)
                 self.assertRegex(tag, r"^\d+\.\d+\.\d+$")
                 if name.endswith("sortition"):

@@ -29,6 +29,8 @@ const std::map<std::string, std::string> kElsewhere = {
     {"sortition_drift", "a model with a schema, and values for half an hour"},
     {"sortition_model_load_failures_total", "a version that is refused"},
     {"sortition_certificate_", "TLS"},
+    {"sortition_http_requests_total", "calls over HTTP"},
+    {"sortition_token_", "tokens that end"},
     {"sortition_ship_", "a sidecar that publishes to a stream"},
     {"sortition_stream_", "a stream"},
     {"sortition_mirror_", "a sidecar that consumes a stream"}};

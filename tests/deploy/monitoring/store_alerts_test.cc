@@ -29,6 +29,15 @@ TEST_F(StoreAlertsTest, TroubleWithTheStoreIsToldAndClears) {
   std::ofstream(model + "/new/model.pb", std::ios::app) << "more";
   std::filesystem::rename(model + "/new", model + "/3");
   ExpectFire({"SortitionModelRefused"});
+  // It goes on until the version is away, whatever else happens.
+  Publish(SelectionModel(8, 0.3));
+  EXPECT_TRUE(PollUntil(kPatienceSeconds, [&] {
+    const auto serves = prometheus_->Query("sortition_model_version == 4");
+    return serves.ok() && !serves->empty();
+  }));
+  EXPECT_THAT(Firing(), testing::Contains("SortitionModelRefused"));
+  std::filesystem::remove_all(model + "/3");
+  ExpectClear({"SortitionModelRefused"});
 
   ASSERT_OK(WriteFile(model + "/SERVING.textproto", "pinned_verion: 1"));
   ExpectFire({"SortitionServingNotInForce"});

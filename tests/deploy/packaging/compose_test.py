@@ -88,6 +88,14 @@ class ComposeTest(unittest.TestCase):
             self.assertEqual(len(targets), 1, role)
 
 
+class ImageTest(unittest.TestCase):
+    def test_answers_nobody_outside_unless_told_to(self) -> None:
+        text = (DEPLOY.resolve().parent / "Dockerfile").read_text()
+        command = text[text.index("\nCMD [") :]
+        self.assertIn("sortition-server", command)
+        self.assertNotIn("0.0.0.0", command)
+
+
 class UnitsTest(unittest.TestCase):
     """The same for systemd's units."""
 
@@ -113,6 +121,23 @@ class UnitsTest(unittest.TestCase):
         for service in services:
             own = set(re.findall(r"^(\w+)=", self.text(service), re.MULTILINE))
             self.assertEqual(own & hardening, set(), service)
+
+    def test_each_may_write_its_own_folders_alone(self) -> None:
+        # ProtectSystem=strict makes all else read-only. A parent would let it write all of them.
+        self.assertIn("ProtectSystem=strict", self.text("hardening.conf"))
+        own = {
+            "server": {"sortition/models", "sortition/spool"},
+            "sidecar": {"sortition/spool", "sortition/tuples"},
+            "trainer": {"sortition/models"},
+            "rollout": {"sortition/models"},
+        }
+        for name, folders in own.items():
+            unit = f"sortition-{name}.service"
+            self.assertEqual(set(self.value(unit, "StateDirectory").split()), folders)
+            self.assertNotIn("ReadWritePaths", self.text(unit))
+        scratch = re.search(r'^scratch: "(.*)"$', (DEPLOY / "debian/etc/trainer.textproto").read_text(), re.M)
+        cache = self.value("sortition-trainer.service", "CacheDirectory")
+        self.assertEqual(scratch.group(1), f"/var/cache/{cache}")
 
     def test_what_fails_is_started_again_for_ever(self) -> None:
         # More than five starts in ten seconds would be the last ones.

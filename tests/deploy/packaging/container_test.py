@@ -178,13 +178,15 @@ class HealthTest(Scripts):
         super().setUp()
         (self.folder / "proc").mkdir()
         self.ports = {port: 1 for port in (8502, 8503, 8504)}  # Nothing listens on port 1.
-        self.paths = {"/healthz": 200, "/readyz": 503, "/metrics": 404}
-        paths = self.paths
+        self.paths = {"/healthz": 200, "/livez": 503, "/readyz": 503, "/metrics": 404}
+        self.bodies: dict[str, str] = {}
+        paths, bodies = self.paths, self.bodies
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 self.send_response(paths.get(self.path, 404))
                 self.end_headers()
+                self.wfile.write(bodies.get(self.path, "").encode())
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -224,24 +226,29 @@ class HealthTest(Scripts):
         self.assertNotEqual(self.health(), 0)
         self.serve(8503)
         self.assertNotEqual(self.health(), 0)
+        # /healthz answers also while the threads that answer calls hang.
+        self.assertNotEqual(self.health("alive"), 0)
+        self.paths["/livez"] = 200
         self.assertEqual(self.health("alive"), 0)
+        self.assertNotEqual(self.health(), 0)
         self.paths["/readyz"] = 200
         self.assertEqual(self.health(), 0)
 
-    def test_a_sidecar_is_asked_at_its_own_ports(self) -> None:
+    def test_a_sidecar_is_judged_by_its_loop(self) -> None:
         self.serve(8503)
         self.paths["/readyz"] = 200
         self.runs("sortition-sidecar")
         self.assertNotEqual(self.health(), 0)
-        self.serve(8504)
-        self.assertEqual(self.health(), 0)
-
-    def test_a_sidecar_that_publishes_has_only_metrics(self) -> None:
-        self.runs("sortition-sidecar")
         self.serve(8502)
         self.assertNotEqual(self.health(), 0)
         self.paths["/metrics"] = 200
-        self.assertEqual(self.health(), 0)
+        for seconds, is_healthy in (("0.013", True), ("59.9", True), ("60.5", False), ("1e+03", False)):
+            self.bodies["/metrics"] = f"# TYPE a gauge\nsortition_sidecar_stalled_seconds {seconds}\nb 1\n"
+            for arguments in ((), ("alive",)):
+                self.assertEqual(self.health(*arguments) == 0, is_healthy, seconds)
+        # Not a sidecar, or one that cannot be judged.
+        self.bodies["/metrics"] = "b 1\n"
+        self.assertNotEqual(self.health(), 0)
 
     def test_a_trainer_is_judged_by_its_last_run(self) -> None:
         self.runs("sortition-learn")

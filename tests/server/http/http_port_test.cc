@@ -41,6 +41,7 @@ TEST_F(HttpPortTest, ServesItsPages) {
   StartServer();
   EXPECT_EQ(GetHttp(http_port(), "/healthz").body, "{\"status\":\"ALIVE\"}\n");
   EXPECT_EQ(GetHttp(http_port(), "/readyz").body, "{\"status\":\"SERVING\"}\n");
+  EXPECT_EQ(GetHttp(http_port(), "/livez").body, "{\"status\":\"SERVING\"}\n");
   EXPECT_EQ(Post("/v1/rank", kGoodRank).code, 200);
   const HttpReply metrics = GetHttp(http_port(), "/metrics");
   EXPECT_THAT(metrics.headers.at("content-type"), HasSubstr("version=0.0.4"));
@@ -166,6 +167,8 @@ TEST_F(HttpPortTest, SaysWhyItIsNotReady) {
                              HasSubstr("not a version: fresh/0000001: "),
                              HasSubstr("rename it to 1")));
   EXPECT_EQ(GetHttp(http_port(), "/healthz").code, 200);
+  // A new start would not bring a model.
+  EXPECT_EQ(GetHttp(http_port(), "/livez").code, 200);
 }
 
 TEST_F(HttpPortTest, ADeadlineThatPassesIsSaid) {

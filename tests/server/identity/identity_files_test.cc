@@ -65,6 +65,24 @@ TEST_F(IdentityFilesTest, WhatFailsForAMomentIsReadAgain) {
   EXPECT_THAT(Log(), testing::HasSubstr("\"tokens\":2"));
 }
 
+// Of two tokens of one caller the later end counts: the earlier one is being
+// replaced. 2027-01-31 begins 1,801,353,600 s after the epoch.
+TEST_F(IdentityFilesTest, TheEndOfEachCallersLastTokenIsServed) {
+  const std::string name = "sortition_token_expiry_timestamp_seconds";
+  Write("tokens", absl::StrCat("decide x ", kHashOfAbc, " 2026-01-31\n",
+                               "decide x ", kHashOfNothing, " 2027-01-31\n"));
+  ASSERT_OK_AND_ASSIGN(const auto identity,
+                       Identity::Open(options_, &metrics_));
+  EXPECT_EQ(metrics_.Gauge(name, "", {{"caller", "x"}})->value(), 1801353600);
+  // A token of x that never ends, and one of y that does.
+  Write("tokens", absl::StrCat("decide x ", kHashOfAbc, "\n", "decide y ",
+                               kHashOfNothing, " 2027-01-31\n"));
+  identity->Reread();
+  EXPECT_THAT(metrics_.Text(),
+              testing::Not(testing::HasSubstr(name + "{caller=\"x\"}")));
+  EXPECT_EQ(metrics_.Gauge(name, "", {{"caller", "y"}})->value(), 1801353600);
+}
+
 TEST_F(IdentityFilesTest, NoThreadIsLeftOnceItHasStopped) {
   const int before = NumThreads();
   ASSERT_OK_AND_ASSIGN(const auto identity,

@@ -25,6 +25,7 @@ TrainingRun MakeRun(const std::string& kind, TrainingRun::Outcome outcome,
   run.set_last_success_us(last_success_us);
   run.set_verdict("reward of decision 'x' is 2");
   run.set_next_step("Set the range.");
+  run.set_damaged_records(7);
   return run;
 }
 
@@ -62,6 +63,10 @@ TEST(TrainingMetricsTest, SayWhenARunSucceededAndHowTheLastOneEnded) {
       metrics.Text(),
       HasSubstr("sortition_training_last_success_timestamp_seconds{kind="
                 R"("train",model="m"} 3.5)"));
+  EXPECT_THAT(
+      metrics.Text(),
+      HasSubstr(
+          R"(sortition_training_damaged_records{kind="train",model="m"} 7)"));
   // What has never succeeded has no time.
   figures->runs = {MakeRun("train", TrainingRun::NOT_YET, 4, 0)};
   training.Set({{"m", figures}});

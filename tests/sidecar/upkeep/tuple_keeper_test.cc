@@ -190,6 +190,11 @@ TEST_F(TupleKeeperTest, RemovesWhatIsTooOld) {
   EXPECT_TRUE(PollUntil(pipeline.get(), [&] {
     return pipeline->counts().keeper.removed_segments >= names.size() - 1;
   }));
+  // Names begin with the time in hexadecimal digits.
+  EXPECT_GE(pipeline->counts().keeper.removed_began_us,
+            std::stoll(names[names.size() - 2].substr(0, 16), nullptr, 16));
+  EXPECT_LT(pipeline->counts().keeper.removed_began_us,
+            clock_.now_us - 3600 * kSecond);
 }
 
 TEST_F(TupleKeeperTest, RemovesTheOldestBeyondTheBytesAndContinues) {
