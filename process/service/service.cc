@@ -36,7 +36,7 @@ void RaiseDescriptorLimit() {
 }
 
 // Returns the option `log_level`; kInfo if the service has no such option.
-LogLevel LogLevelOf(const google::protobuf::Message& options) {
+LogLevel LevelIn(const google::protobuf::Message& options) {
   const auto* const field =
       options.GetDescriptor()->FindFieldByName("log_level");
   if (field == nullptr) return LogLevel::kInfo;
@@ -89,7 +89,7 @@ int RunService(const Service& service, std::vector<std::string> arguments,
              {{"program", service.name}, {"error", valid.message()}});
     return kExitUsage;
   }
-  SetLogLevel(LogLevelOf(*options));
+  SetLogLevel(LevelIn(*options));
   RaiseDescriptorLimit();
   const absl::Status status = service.run();
   if (status.ok()) return kExitOk;
