@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "process/log.h"
+#include "process/log_level.h"
 #include "process/version.h"
 
 namespace sortition {
@@ -41,8 +44,30 @@ std::string CommandHelp(const Program& program, const Command& command) {
       command.positional.empty() ? "" : " ", command.positional,
       " [--config=FILE] [--FLAG=VALUE …]\n\n",
       command.help.empty() ? command.summary + "\n" : command.help, "\n",
-      OptionsHelp(command.options),
-      command.check == nullptr ? "" : absl::StrCat("\n", kCheckConfigHelp));
+      OptionsHelp(command.options), "\n",
+      command.check == nullptr ? "" : kCheckConfigHelp, kLogLevelHelp);
+}
+
+// Sets the log level if `arguments` begin to do so, and removes the flag, which
+// is no option of the command.
+absl::Status TakeLogLevel(std::vector<std::string>* arguments) {
+  constexpr absl::string_view kFlag = "--log_level=";
+  const auto end = std::find(arguments->begin(), arguments->end(), "--");
+  const auto found =
+      std::find_if(arguments->begin(), end, [&](const std::string& argument) {
+        return absl::StartsWith(argument, kFlag);
+      });
+  if (found == end) return absl::OkStatus();
+  const std::string value =
+      absl::AsciiStrToUpper(absl::string_view(*found).substr(kFlag.size()));
+  config::v1::LogLevel level;
+  if (!config::v1::LogLevel_Parse(value, &level)) {
+    return UsageError(
+        absl::StrCat("flag ", *found, ": must be INFO, WARNING or ERROR"));
+  }
+  SetLogLevel(LogLevelOf(level));
+  arguments->erase(found);
+  return absl::OkStatus();
 }
 
 // One line per command whose name begins with `group` (empty: all).
@@ -202,7 +227,8 @@ int RunCommand(const Program& program,
   if (command->check != nullptr && TakeFlag("--check_config", &rest)) {
     return PrintFindings(command->check(rest), &output->out);
   }
-  const absl::Status status = command->run(rest, output);
+  absl::Status status = TakeLogLevel(&rest);
+  if (status.ok()) status = command->run(rest, output);
   output->out.flush();
   if (!status.ok()) {
     output->error << program.name << " " << command->name << ": ";

@@ -39,6 +39,14 @@ inline constexpr char kCheckConfigHelp[] =
     "exit\n"
     "                                code 2 if there are any\n";
 
+// What --help says of the flag, which every command has.
+inline constexpr char kLogLevelHelp[] =
+    "  --log_level=LEVEL             Least severe log lines that are written "
+    "to "
+    "\n"
+    "                                standard error: INFO, WARNING or ERROR "
+    "(INFO)\n";
+
 struct Command {
   std::string name;  // One or two words, as in "log stats".
   // Arguments that are no flags, as in "DIR"; or "". "[DIR]" may be left out;

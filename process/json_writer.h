@@ -31,6 +31,7 @@ class JsonWriter {
   // Writes one value that is JSON text already.
   JsonWriter& Raw(absl::string_view json);
 
+  size_t size() const { return text_.GetSize(); }  // Bytes written so far.
   // Returns what was written so far.
   std::string text() const { return {text_.GetString(), text_.GetSize()}; }
 

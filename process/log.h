@@ -2,6 +2,7 @@
 // Structured log lines on stderr, one JSON object each:
 // {"time":"…Z","level":"info","message":"…","key":"value","bytes":571,…}
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -14,6 +15,22 @@
 namespace sortition {
 
 enum class LogLevel { kInfo, kWarning, kError };
+
+inline constexpr size_t kMaxQueuedLogBytes = 1 << 20;
+inline constexpr size_t kMaxLogTextBytes = 2048;
+inline constexpr size_t kMaxLogLineBytes = 16 << 10;
+inline constexpr double kLogExitSeconds = 1;
+
+// Lines that are less severe than `level` are not written from now on. At first
+// all are.
+void SetLogLevel(LogLevel level);
+
+// Waits until all lines that were queued before are written. Returns false if
+// that takes longer than `seconds`.
+bool FlushLog(double seconds);
+
+// Returns the number of lines that this process has dropped.
+uint64_t NumLogLinesDropped();
 
 // The value of a field: text, or a number or truth value, which JSON writes
 // without quotes. A number that is not finite becomes null.
@@ -44,9 +61,14 @@ struct LogField {
   LogValue value;
 };
 
-// Thread-safe; one write(2) per line. Where nobody takes lines from standard
-// error, a full pipe, lines are lost after a second; the next one that is
-// written says how many ("lines_lost").
+// Queues a line, which a thread of its own writes with one write(2). Never
+// waits for standard error: if its reader has stopped, lines queue up to
+// kMaxQueuedLogBytes, and further lines are dropped. Once there is a reader
+// again, a line says how many were ("lines_lost"). Texts longer than
+// kMaxLogTextBytes are cut and end with " ..."; fields beyond
+// kMaxLogLineBytes are left out ("fields_left_out"). Lines that were queued are
+// written before the program exits, unless that takes longer than
+// kLogExitSeconds. Thread-safe.
 void Log(LogLevel level, absl::string_view message,
          std::initializer_list<LogField> fields = {});
 inline void LogInfo(absl::string_view message,

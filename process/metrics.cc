@@ -16,6 +16,7 @@
 
 #include "core/base/status_macros.h"
 #include "process/http/page_server.h"
+#include "process/log.h"
 #include "process/process_stats.h"
 #include "process/version.h"
 
@@ -181,7 +182,13 @@ Metrics::Metrics() : rep_(std::make_unique<Rep>()) {
   MetricGauge* open = Gauge("process_open_fds", "Open file descriptors");
   MetricGauge* max = Gauge("process_max_fds", "Limit of file descriptors");
   MetricGauge* threads = Gauge("process_threads", "Threads");
+  MetricCounter* dropped =
+      Counter("sortition_log_lines_dropped_total",
+              "Log lines that were not written, because the reader of standard "
+              "error had stopped");
   OnScrape([=] {
+    dropped->Increment(static_cast<double>(NumLogLinesDropped()) -
+                       dropped->value());
     const internal::ProcessStats stats = internal::ReadProcessStats();
     start->Set(stats.start_time_seconds);
     cpu->Increment(stats.cpu_seconds - cpu->value());

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/shorten_text.h"
 
 namespace sortition {
 namespace {
@@ -32,13 +33,6 @@ Kept& TheKept() {
 
 }  // namespace
 
-std::string ShortenText(absl::string_view text) {
-  if (text.size() <= kKeptBytes) return std::string(text);
-  size_t size = kKeptBytes;
-  while (size > 0 && (static_cast<uint8_t>(text[size]) & 0xc0) == 0x80) --size;
-  return absl::StrCat(text.substr(0, size), " ...");
-}
-
 std::vector<RecentWarning> RecentWarnings() {
   Kept& kept = TheKept();
   const std::lock_guard lock(kept.mutex);
@@ -52,7 +46,7 @@ void KeepWarning(absl::string_view level, absl::string_view message,
   RecentWarning warning;
   warning.time_us = absl::ToUnixMicros(absl::Now());
   warning.level = std::string(level);
-  warning.message = ShortenText(message);
+  warning.message = ShortenText(message, kKeptBytes);
   for (const LogField& field : fields) {
     if (warning.details.size() > kKeptBytes) break;
     absl::StrAppend(&warning.details, warning.details.empty() ? "" : " ",
@@ -60,7 +54,7 @@ void KeepWarning(absl::string_view level, absl::string_view message,
                     std::visit([](const auto& value) { return ToText(value); },
                                field.value.value()));
   }
-  warning.details = ShortenText(warning.details);
+  warning.details = ShortenText(warning.details, kKeptBytes);
   Kept& kept = TheKept();
   const std::lock_guard lock(kept.mutex);
   kept.warnings.push_front(std::move(warning));

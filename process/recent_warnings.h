@@ -22,10 +22,6 @@ inline constexpr size_t kKeptWarnings = 50;
 // Bytes of a message, and of its details, that are kept.
 inline constexpr size_t kKeptBytes = 1000;
 
-// Returns a text cut to kKeptBytes, with " ..." behind it where it was longer.
-// Cuts no character of UTF-8 in two: JSON takes no half ones.
-std::string ShortenText(absl::string_view text);
-
 // Returns them, the latest first. Thread-safe.
 std::vector<RecentWarning> RecentWarnings();
 

@@ -16,6 +16,7 @@
 #include "process/service/supervisor.h"
 #include "process/shutdown.h"
 #include "server/check_config.h"
+#include "server/rpc/grpc_log.h"
 #include "server/server.h"
 
 namespace sortition {
@@ -46,6 +47,7 @@ void TuneLibraries() {
   // The packaged Abseil has the deadlock detector of debug builds switched on:
   // every lock inside gRPC would look into a global graph.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  RouteGrpcLog();
   // Protobuf logs malformed requests; we refuse them with our own words.
   google::protobuf::SetLogHandler(nullptr);
 }

@@ -71,11 +71,12 @@ std::string DescriptionText(const v1::DescribeModelResponse& response,
   std::vector<std::vector<std::string>> rows = {
       {"version", "made", "learner", "parent", "use", "comment"}};
   for (const v1::StoredVersion& version : response.versions()) {
-    rows.push_back(
-        {absl::StrCat(version.version()), TimeText(version.created_time_us()),
-         version.learner(), absl::StrCat(version.parent_version()),
-         UsesOf(status, version.version()),
-         version.error().empty() ? version.comment() : version.error()});
+    rows.push_back({absl::StrCat(version.version()),
+                    TimeText(version.created_time_us()), version.learner(),
+                    absl::StrCat(version.parent_version()),
+                    UsesOf(status, version.version()),
+                    OneLine(version.error().empty() ? version.comment()
+                                                    : version.error())});
   }
   absl::StrAppend(&text, "\n", FormatTable(rows));
   for (const v1::RejectedVersion& rejected : status.rejected()) {

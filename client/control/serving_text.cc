@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -27,6 +28,19 @@ uint32_t PartsOf(const model::v1::SplitArm& arm) {
 
 }  // namespace
 
+std::string OneLine(absl::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (absl::ascii_iscntrl(byte)) {
+      absl::StrAppend(&line, "\\x", absl::Hex(byte, absl::kZeroPad2));
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
 std::string InputText(const v1::ModelStatus& status) {
   if (!status.has_schema()) return absl::StrCat(status.num_features());
   return absl::StrCat(status.schema().column_size(), " columns");
@@ -37,8 +51,8 @@ std::string IgnoredText(
     const google::protobuf::RepeatedPtrField<v1::IgnoredEntry>& ignored) {
   std::string text;
   for (const v1::IgnoredEntry& entry : ignored) {
-    absl::StrAppend(&text, "not a ", kind, ": ", folder, entry.name(), ": ",
-                    entry.reason(), "\n");
+    absl::StrAppend(&text, "not a ", kind, ": ", folder, OneLine(entry.name()),
+                    ": ", OneLine(entry.reason()), "\n");
   }
   return text;
 }
@@ -89,9 +103,10 @@ std::string ServingText(const model::v1::Serving& serving) {
 }
 
 std::string ChangeText(const model::v1::Serving& serving) {
-  return absl::StrCat("change ", serving.change(), ", ", serving.time(), ", ",
-                      serving.caller().empty() ? "?" : serving.caller(), ": ",
-                      serving.reason());
+  return absl::StrCat(
+      "change ", serving.change(), ", ", OneLine(serving.time()), ", ",
+      serving.caller().empty() ? "?" : OneLine(serving.caller()), ": ",
+      OneLine(serving.reason()));
 }
 
 std::string TimeText(int64_t time_us) {

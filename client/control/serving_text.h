@@ -16,6 +16,10 @@ std::string ServingText(const model::v1::Serving& serving);
 // What a request needs: "46" features, or "3 columns".
 std::string InputText(const v1::ModelStatus& status);
 
+// Returns `text`, of which anyone with access to the store may be the author,
+// with control characters as in "\\x0a": it cannot pretend to be further lines.
+std::string OneLine(absl::string_view text);
+
 // Returns a line for each entry of the store that is passed over: "not a
 // version: ads/v2: …". `kind` is "version" or "model", `folder` is "ads/" or
 // "".

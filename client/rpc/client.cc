@@ -178,7 +178,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
   if (absl::Status status = Validate(address, options); !status.ok()) {
     return status;
   }
-  auto credentials = ReadCredentials(options.security);
+  auto credentials = ReadCredentials(options.security, SplitAddresses(address));
   if (!credentials.ok()) return credentials.status();
   return std::unique_ptr<Client>(
       new Client(address, options, *std::move(credentials)));

@@ -14,7 +14,8 @@ absl::StatusOr<std::unique_ptr<Client>> ConnectClient(
                     .certificate_file = options.certificate_file(),
                     .key_file = options.key_file(),
                     .server_name = options.server_name(),
-                    .token_file = options.token_file()}});
+                    .token_file = options.token_file(),
+                    .plaintext_tokens = options.plaintext_tokens()}});
 }
 
 absl::Status AtServer(const config::v1::ClientOptions& options,

@@ -1,8 +1,10 @@
 #include "io/models/serving_edit.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/choices/traffic_split.h"
@@ -222,6 +224,16 @@ absl::Status EditServing(const ChangeServingRequest& request,
     return absl::InvalidArgumentError(
         absl::StrCat("reason has ", request.reason().size(),
                      " bytes: must have 1 to ", kMaxReasonBytes));
+  }
+  // One line of text: `models describe` prints a line for each change.
+  const auto control = std::find_if(
+      request.reason().begin(), request.reason().end(),
+      [](char c) { return absl::ascii_iscntrl(static_cast<uint8_t>(c)); });
+  if (control != request.reason().end()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "reason has a control character, such as a line break, at byte ",
+        control - request.reason().begin(),
+        ": must be one line of text; replace it by a space"));
   }
   if (request.has_expected_change() &&
       request.expected_change() != serving->change()) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/shorten_text.h"
 
 namespace sortition {
 namespace {
@@ -68,11 +69,13 @@ HttpAnswer ErrorAnswer(const absl::Status& status) {
 }
 
 HttpAnswer ErrorAnswer(int http_code, const absl::Status& status) {
-  return {.code = http_code,
-          .content_type = "application/json",
-          .body = absl::StrCat(
-              "{\"code\":", JsonString(absl::StatusCodeToString(status.code())),
-              ",\"message\":", JsonString(status.message()), "}\n")};
+  return {
+      .code = http_code,
+      .content_type = "application/json",
+      .body = absl::StrCat(
+          "{\"code\":", JsonString(absl::StatusCodeToString(status.code())),
+          ",\"message\":",
+          JsonString(ShortenText(status.message(), kMaxErrorBytes)), "}\n")};
 }
 
 std::string JsonString(absl::string_view text) {

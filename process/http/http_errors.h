@@ -8,7 +8,12 @@ namespace sortition {
 // Returns the HTTP status code of `code`, as grpc-gateway maps it.
 int HttpCode(absl::StatusCode code);
 
-// Returns the answer whose body is {"code":"NOT_FOUND","message":"…"}.
+// Longest message of an error, bytes: it may contain a part of the request,
+// which may be large.
+inline constexpr size_t kMaxErrorBytes = 4096;
+
+// Returns the answer whose body is {"code":"NOT_FOUND","message":"…"}. The
+// message is cut to kMaxErrorBytes.
 HttpAnswer ErrorAnswer(const absl::Status& status);
 
 // As above, where HTTP has a code of its own for it, such as 413.

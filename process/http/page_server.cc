@@ -12,9 +12,12 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "core/base/check.h"
+#include "process/http/same_site.h"
 
 namespace sortition {
 namespace {
@@ -47,6 +50,16 @@ std::string AnswerText(absl::string_view status, absl::string_view type,
 std::string Refusal(absl::string_view status) {
   return AnswerText(status, "text/plain; charset=utf-8",
                     absl::StrCat(status, "\n"));
+}
+
+// Returns the value of the header Host; empty: there is none.
+absl::string_view HostOfRequest(absl::string_view request) {
+  for (absl::string_view line : absl::StrSplit(request, '\n')) {
+    constexpr absl::string_view kName = "host:";
+    if (!absl::StartsWithIgnoreCase(line, kName)) continue;
+    return absl::StripAsciiWhitespace(line.substr(kName.size()));
+  }
+  return {};
 }
 
 bool IsReadable(int fd) {
@@ -100,6 +113,7 @@ absl::StatusOr<std::unique_ptr<PageServer>> PageServer::Open(
     }
   }
   if (server->sockets_.empty()) return cannot;
+  server->is_loopback_ = IsLoopbackHost(address);
   server->thread_ = std::thread(&PageServer::Run, server.get());
   return server;
 }
@@ -251,6 +265,12 @@ std::string PageServer::Answer(absl::string_view request) const {
   absl::string_view path = line.substr(line.find(' ') + 1);
   path = path.substr(0, path.find_first_of(" ?"));
   if (path != page_.path) return Refusal("404 Not Found");
+  // Only programs of this machine can reach the port. A browser is one, and the
+  // DNS of a site can send it here.
+  const absl::string_view host = HostOfRequest(request);
+  if (is_loopback_ && !host.empty() && !IsOfThisMachine(host)) {
+    return Refusal("403 Forbidden");
+  }
   return AnswerText("200 OK", page_.content_type, page_.make(), !is_head);
 }
 

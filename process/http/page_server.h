@@ -1,6 +1,7 @@
 #pragma once
-// Serves one page over HTTP/1.1. No client can keep others from it, whatever it
-// sends or does not send, and whatever it does not read.
+// Serves one page over HTTP/1.1. On an address of this machine alone, the Host
+// of a request must be such an address, too. No client can keep others from it,
+// whatever it sends or does not send, and whatever it does not read.
 #include <netdb.h>
 
 #include <chrono>
@@ -71,6 +72,7 @@ class PageServer {
   const Page page_;
   const int end_;
   int port_ = 0;
+  bool is_loopback_ = false;
   std::vector<int> sockets_;
   std::list<Connection> connections_;  // Oldest first.
   bool is_short_ = false;              // Of descriptors.

@@ -28,17 +28,21 @@ bool IsAddress(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
-// Whether other programs read the page, which know this machine by any name.
-bool IsForPrograms(absl::string_view path) {
+// Returns true if programs on other machines read the page by this name of this
+// machine. The status holds log lines and reasons of changes, so the name must
+// be one that only a resolver inside the network knows, as in "sidecar:8504":
+// it has no dot, and no DNS of others can lead to it.
+bool TakesForPrograms(absl::string_view path, const std::string& host) {
   return path == "/healthz" || path == "/livez" || path == "/readyz" ||
-         path == "/metrics" || path == "/status.json";
+         path == "/metrics" ||
+         (path == "/status.json" && !absl::StrContains(host, '.'));
 }
 
 bool TakesHost(const SiteRules& rules, absl::string_view path,
                const std::string& text) {
   const std::string host = HostOf(text);
-  return IsLoopbackHost(text) || IsAddress(host) ||
-         (!rules.is_loopback && IsForPrograms(path)) ||
+  return IsOfThisMachine(text) ||
+         (!rules.is_loopback && TakesForPrograms(path, host)) ||
          std::any_of(rules.hosts.begin(), rules.hosts.end(),
                      [&](const std::string& name) {
                        return absl::EqualsIgnoreCase(name, text) ||
@@ -71,6 +75,10 @@ bool IsLoopbackHost(absl::string_view host) {
   }
   return name == "localhost" || absl::EndsWith(name, ".localhost") ||
          name == "::1";
+}
+
+bool IsOfThisMachine(absl::string_view host) {
+  return IsLoopbackHost(host) || IsAddress(HostOf(host));
 }
 
 absl::Status CheckSameSite(const HttpRequest& request, bool is_http_1_0,

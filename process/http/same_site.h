@@ -15,6 +15,10 @@ namespace sortition {
 // port there, and no DNS but that of this machine leads there.
 bool IsLoopbackHost(absl::string_view host);
 
+// Returns true if IsLoopbackHost(), or if the host is any IP address: no DNS of
+// others can have led to it.
+bool IsOfThisMachine(absl::string_view host);
+
 // What a port takes.
 struct SiteRules {
   // Names, as in "sortition.example.com" or "sortition.example.com:8443", that
@@ -27,10 +31,10 @@ struct SiteRules {
 // PermissionDenied if Host is a name that is not one of the rules and not one
 // of this machine alone: somebody's DNS may have led a browser here by it
 // (rebinding). Addresses are taken, because no DNS is asked for them. Where the
-// port is not `is_loopback`, /healthz, /readyz, /metrics and /status.json can
-// be read by any name. PermissionDenied, too, if there is an Origin that is
-// neither the Host nor one of the rules. InvalidArgument if there is no Host,
-// unless the request is of HTTP/1.0.
+// port is not `is_loopback`, /healthz, /readyz and /metrics can be read by any
+// name, and /status.json by any name without a dot. PermissionDenied, too, if
+// there is an Origin that is neither the Host nor one of the rules.
+// InvalidArgument if there is no Host, unless the request is of HTTP/1.0.
 absl::Status CheckSameSite(const HttpRequest& request, bool is_http_1_0,
                            const SiteRules& rules);
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "process/command.h"
 #include "process/log.h"
+#include "process/log_level.h"
 #include "process/options/options.h"
 #include "process/version.h"
 
@@ -32,6 +33,15 @@ void RaiseDescriptorLimit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Returns the option `log_level`; kInfo if the service has no such option.
+LogLevel LevelIn(const google::protobuf::Message& options) {
+  const auto* const field =
+      options.GetDescriptor()->FindFieldByName("log_level");
+  if (field == nullptr) return LogLevel::kInfo;
+  return LogLevelOf(static_cast<config::v1::LogLevel>(
+      options.GetReflection()->GetEnumValue(options, field)));
 }
 
 absl::Status Parse(const std::vector<std::string>& arguments,
@@ -79,6 +89,7 @@ int RunService(const Service& service, std::vector<std::string> arguments,
              {{"program", service.name}, {"error", valid.message()}});
     return kExitUsage;
   }
+  SetLogLevel(LevelIn(*options));
   RaiseDescriptorLimit();
   const absl::Status status = service.run();
   if (status.ok()) return kExitOk;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/base/check.h"
+#include "core/base/shorten_text.h"
 #include "google/protobuf/stubs/common.h"
 #include "google/protobuf/util/json_util.h"
 #include "process/process_stats.h"
@@ -26,7 +27,7 @@ std::string Utf8Text(absl::string_view text) {
 }
 
 std::string ShownText(absl::string_view text) {
-  return Utf8Text(ShortenText(text));
+  return Utf8Text(ShortenText(text, kKeptBytes));
 }
 
 void SetProcess(absl::string_view role, int64_t now_us,

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "process/log.h"
+#include "process/log_rate.h"
 
 namespace sortition {
 namespace {
@@ -38,17 +39,8 @@ const std::string& HttpMark() {
 // how many could not since the last one.
 bool MayLog(const absl::Status& status, uint64_t* left_out) {
   if (status.ok()) return true;
-  static std::atomic<int64_t> this_second{0};
-  static std::atomic<int> written{0};
-  static std::atomic<uint64_t> num_left_out{0};
-  const int64_t second = absl::GetCurrentTimeNanos() / 1'000'000'000;
-  if (this_second.exchange(second) != second) written = 0;
-  if (++written > kMostRefusedPerSecond) {
-    ++num_left_out;
-    return false;
-  }
-  *left_out = num_left_out.exchange(0);
-  return true;
+  static LogRate rate(kMostRefusedPerSecond);
+  return rate.MayLog(left_out);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "io/models/regular_file.h"
 #include "process/http/same_site.h"
@@ -105,6 +107,14 @@ void Identity::Stop() {
 absl::Status Identity::ReadTls() {
   ASSIGN_OR_RETURN(TlsMaterial material, ReadTlsMaterial(tls_));
   const int64_t expires = material.expires_time_s;
+  if (expires <= absl::ToUnixSeconds(absl::Now())) {
+    const std::string what = absl::StrCat(
+        "tls.certificate_file = \"", tls_.certificate_file(),
+        "\": it, or a certificate of its chain, has expired: clients refuse "
+        "it; replace it");
+    if (source_ != nullptr) return absl::InvalidArgumentError(what);
+    LogError(what);
+  }
   if (source_ == nullptr) {
     source_ = std::make_unique<TlsSource>(std::move(material));
   } else {
@@ -112,8 +122,8 @@ absl::Status Identity::ReadTls() {
   }
   metrics_
       ->Gauge("sortition_certificate_expiry_timestamp_seconds",
-              "End of the time of the server's certificate, seconds since the "
-              "epoch")
+              "Time at which the first certificate of the chain that is "
+              "served expires, seconds since the epoch")
       ->Set(static_cast<double>(expires));
   LogInfo("certificate taken up",
           {{"file", tls_.certificate_file()}, {"expires_time_s", expires}});
@@ -127,6 +137,14 @@ absl::Status Identity::ReadTokens() {
         "token_file = \"", token_file_, "\": ", text.status().message()));
   }
   ASSIGN_OR_RETURN(TokenTable table, TokenTable::Parse(*text, token_file_));
+  // A file is empty for a moment while a program rewrites it in place.
+  if (table.size() == 0 && authorizer_ != nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("token_file = \"", token_file_,
+                     "\": has no token, so nobody could call; must have one "
+                     "or more lines ROLES NAME SHA256 [UNTIL] (one whose time "
+                     "is over locks everybody out)"));
+  }
   LogInfo("tokens taken up", {{"file", token_file_}, {"tokens", table.size()}});
   SetTokenGauges(table.EndTimes());
   if (authorizer_ == nullptr) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "core/base/status_macros.h"
 #include "server/rpc/builder_options.h"
 #include "server/rpc/connections/connection_table.h"
+#include "server/rpc/connections/guarded_reads.h"
 #include "server/rpc/connections/listener.h"
 #include "server/rpc/health_service.h"
 #include "server/rpc/health_watch_call.h"
@@ -39,9 +41,12 @@ struct GrpcServer::Rep {
   Rep(const config::v1::ServerOptions& options, Metrics* metrics)
       : admission(options.admission(), metrics),
         request_log(options.slow_request_seconds()),
-        health(metrics) {}
+        health(metrics) {
+    abuse_monitor.emplace(options.limits().max_concurrent_streams(), metrics);
+  }
 
   Admission admission;
+  std::optional<AbuseMonitor> abuse_monitor;  // Until the server is shut down.
   ConnectionTable connections;
   RequestLog request_log;
   const Authorizer* authorizer = nullptr;
@@ -236,6 +241,7 @@ void GrpcServer::Rep::AddHealth(Metrics* metrics) {
         return health.Check(request, response);
       });
   check->is_never_refused = true;
+  check->large_bytes = kMaxHealthRequestBytes;
   check->authorizer = nullptr;
   for (const auto& queue : queues) {
     HealthWatchCall::Start(&health_stub, &health, queue.get());
@@ -391,6 +397,7 @@ void GrpcServer::Shutdown(double timeout_seconds) {
   rep_->pool->Stop();
   rep_->control_pool->Stop();
   rep_->look_pool->Stop();
+  rep_->abuse_monitor.reset();
 }
 
 }  // namespace sortition

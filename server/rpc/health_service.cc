@@ -20,7 +20,7 @@ void HealthService::Set(const std::string& service, bool serving) {
   current = status;
   if (service.empty()) ready_->Set(serving ? 1 : 0);
   for (const auto& [watcher, watched] : watchers_) {
-    if (watched == service) watcher->Send(status);
+    if (watched.service == service) watcher->Send(status);
   }
 }
 
@@ -32,7 +32,7 @@ void HealthService::SetNotServing() {
     status = HealthCheckResponse::NOT_SERVING;
   }
   for (const auto& [watcher, watched] : watchers_) {
-    if (statuses_.contains(watched)) {
+    if (statuses_.contains(watched.service)) {
       watcher->Send(HealthCheckResponse::NOT_SERVING);
     }
   }
@@ -44,28 +44,51 @@ absl::Status HealthService::Check(
   std::lock_guard lock(mutex_);
   const auto status = statuses_.find(request.service());
   if (status == statuses_.end()) {
-    constexpr size_t kShownBytes = 64;
-    return absl::NotFoundError(
-        absl::StrCat("service = \"",
-                     absl::CHexEscape(request.service().substr(0, kShownBytes)),
-                     "\": no such service here"));
+    return absl::NotFoundError(absl::StrCat(
+        "service = \"",
+        absl::CHexEscape(request.service().substr(0, kMaxServiceBytes)),
+        "\": no such service here"));
   }
   response->set_status(status->second);
   return absl::OkStatus();
 }
 
-void HealthService::Watch(const std::string& service, HealthWatcher* watcher) {
+absl::Status HealthService::Watch(const std::string& service,
+                                  const std::string& peer,
+                                  HealthWatcher* watcher) {
+  if (service.size() > kMaxServiceBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("service has ", service.size(),
+                     " bytes: must have at most ", kMaxServiceBytes));
+  }
   std::lock_guard lock(mutex_);
-  watchers_[watcher] = service;
+  if (watchers_.size() >= kMaxWatches) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the server has ", kMaxWatches,
+        " health watches, which is the most it permits; use Check"));
+  }
+  size_t& num_watches = num_watches_[peer];
+  if (num_watches >= kMaxWatchesOfPeer) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "this connection has ", kMaxWatchesOfPeer,
+        " health watches, which is the most it may have; end one first"));
+  }
+  ++num_watches;
+  watchers_[watcher] = {service, peer};
   const auto status = statuses_.find(service);
   watcher->Send(status == statuses_.end() ? HealthCheckResponse::SERVICE_UNKNOWN
                                           : status->second);
   if (finishing_) watcher->Finish();
+  return absl::OkStatus();
 }
 
 void HealthService::Unwatch(HealthWatcher* watcher) {
   std::lock_guard lock(mutex_);
-  watchers_.erase(watcher);
+  const auto found = watchers_.find(watcher);
+  if (found == watchers_.end()) return;
+  const auto of_peer = num_watches_.find(found->second.peer);
+  if (--of_peer->second == 0) num_watches_.erase(of_peer);
+  watchers_.erase(found);
 }
 
 void HealthService::FinishWatchers() {

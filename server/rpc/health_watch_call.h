@@ -2,10 +2,12 @@
 // One Watch call of grpc.health.v1 on a completion queue.
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/async_stream.h>
+#include <grpcpp/support/byte_buffer.h>
 
 #include <mutex>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "server/rpc/call_queue.h"
 #include "server/rpc/connections/connection_table.h"
@@ -19,7 +21,7 @@ namespace sortition {
 class HealthWatchCall final : public HealthWatcher {
  public:
   using Stub = grpc::health::v1::Health::WithRawMethod_Check<
-      grpc::health::v1::Health::WithAsyncMethod_Watch<
+      grpc::health::v1::Health::WithRawMethod_Watch<
           grpc::health::v1::Health::Service>>;
 
   // All must outlive the queue's thread.
@@ -37,6 +39,9 @@ class HealthWatchCall final : public HealthWatcher {
   void OnOperation(bool ok);
   void OnDone(bool ok);
 
+  // Begins to watch what the request names. Frees the request, which may be as
+  // large as any, and of which anyone may send many.
+  absl::Status Watch();
   // Starts the next operation if none is in progress.
   void Advance();  // Requires `mutex_`.
   void DeleteIfDone();
@@ -49,16 +54,16 @@ class HealthWatchCall final : public HealthWatcher {
                                                 &HealthWatchCall::OnOperation};
   MemberEvent<HealthWatchCall> done_event_{this, &HealthWatchCall::OnDone};
   grpc::ServerContext context_;
-  grpc::health::v1::HealthCheckRequest request_;
-  grpc::ServerAsyncWriter<grpc::health::v1::HealthCheckResponse> writer_;
+  grpc::ByteBuffer payload_;
+  grpc::ServerAsyncWriter<grpc::ByteBuffer> writer_;
   std::optional<CallMark> mark_;
 
   std::mutex mutex_;
   HealthStatus wanted_ = grpc::health::v1::HealthCheckResponse::UNKNOWN;
   HealthStatus sent_ = grpc::health::v1::HealthCheckResponse::UNKNOWN;
-  bool finish_wanted_ = false;
-  bool operation_ = false;  // A write or the finish is in progress.
-  bool over_ = false;       // Nothing can be sent any more.
+  std::optional<grpc::Status> end_;  // The status to finish with.
+  bool operation_ = false;           // A write or the finish is in progress.
+  bool over_ = false;                // Nothing can be sent any more.
   bool done_ = false;
 };
 

@@ -18,8 +18,12 @@ bool Decides(const v1::LoadedVersion& loaded) {
       });
 }
 
+// The status can be read without a token. Salts are left out, because a caller
+// who knows one can choose a unit for the arm that it leads to.
 void SetServing(const model::v1::Serving& from, model::v1::Serving* to) {
   *to = from;
+  if (to->has_split()) to->mutable_split()->clear_salt();
+  if (to->has_interleave()) to->mutable_interleave()->clear_salt();
   to->set_time(ShownText(from.time()));
   to->set_reason(ShownText(from.reason()));
   to->set_caller(ShownText(from.caller()));

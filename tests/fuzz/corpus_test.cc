@@ -29,9 +29,9 @@ TEST_P(CorpusTest, EveryFileHoldsTheInvariants) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CorpusTest,
-                         testing::Values("csv", "dsjson", "join", "jsonl",
-                                         "letor", "model", "obd", "request",
-                                         "segments", "tree_models"),
+                         testing::Values("csv", "dsjson", "frames", "join",
+                                         "jsonl", "letor", "model", "obd",
+                                         "request", "segments", "tree_models"),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace

@@ -10,7 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
 #include "io/models/model_store.h"
 #include "sortition/log/v1/log.pb.h"
 #include "sortition/model/v1/model.pb.h"
@@ -70,6 +73,15 @@ class Deployment {
   int http_port_ = 0;
   int sidecar_metrics_port_ = 0;
 };
+
+// Expects that the process logs `text`, perhaps a moment after what the text is
+// about: log lines are written by a thread of their own.
+inline void ExpectLogged(const ChildProcess& process, absl::string_view text) {
+  EXPECT_TRUE(
+      PollUntil(kPatienceSeconds,
+                [&] { return absl::StrContains(process.StderrText(), text); }))
+      << text << " is not in " << process.StderrText();
+}
 
 // A model "default" with num_features weights, weight j = scale · (j + 1).
 model::v1::Model SelectionModel(uint32_t num_features, double scale);

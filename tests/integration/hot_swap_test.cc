@@ -139,13 +139,13 @@ class HotSwapTest : public testing::Test {
   void ExpectBrokenAreReported() {
     ASSERT_TRUE(BrokenAreRejected());
     const v1::ModelStatus status = StatusOfDefault(stub_.get());
-    const std::string log = deployment_.server().StderrText();
     for (size_t i = 0; i < broken_.size(); ++i) {
       const v1::RejectedVersion& rejected =
           status.rejected(static_cast<int>(i));
       EXPECT_EQ(rejected.version(), broken_[i].version);
       EXPECT_THAT(rejected.reason(), HasSubstr(ReasonOf(broken_[i].defect)));
-      EXPECT_THAT(log, HasSubstr(absl::StrCat("/", rejected.version(), "/")));
+      ExpectLogged(deployment_.server(),
+                   absl::StrCat("/", rejected.version(), "/"));
     }
     ASSERT_OK_AND_ASSIGN(const std::string metrics,
                          deployment_.ServerMetrics());

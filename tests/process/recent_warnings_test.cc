@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/captured_log.h"
 
 namespace sortition {
 namespace {
@@ -14,11 +15,11 @@ using testing::Lt;
 using testing::SizeIs;
 
 TEST(RecentWarningsTest, KeepWarningsAndErrorsTheLatestFirst) {
-  testing::internal::CaptureStderr();
+  CaptureLog();
   LogWarning("first", {{"model", "m"}, {"count", 3}, {"ok", true}});
   LogInfo("of no concern");
   LogError("second");
-  testing::internal::GetCapturedStderr();
+  CapturedLog();
   const std::vector<RecentWarning> kept = RecentWarnings();
   ASSERT_GE(kept.size(), 2u);
   EXPECT_EQ(kept[0].level, "error");
@@ -31,13 +32,13 @@ TEST(RecentWarningsTest, KeepWarningsAndErrorsTheLatestFirst) {
 }
 
 TEST(RecentWarningsTest, ForgetTheOldestAndCutTheLong) {
-  testing::internal::CaptureStderr();
+  CaptureLog();
   for (int i = 0; i < 70; ++i) LogWarning(absl::StrCat("line ", i));
   // Two bytes each: a cut at an odd place would break a letter.
   std::string umlauts = "x";
   for (int i = 0; i < 2000; ++i) umlauts += "ü";
   LogWarning(umlauts, {{"a", umlauts}, {"b", umlauts}});
-  testing::internal::GetCapturedStderr();
+  CapturedLog();
   const std::vector<RecentWarning> kept = RecentWarnings();
   ASSERT_THAT(kept, SizeIs(kKeptWarnings));
   EXPECT_EQ(kept[1].message, "line 69");

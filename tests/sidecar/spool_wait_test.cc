@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/captured_log.h"
 
 namespace sortition {
 namespace {
@@ -18,9 +19,9 @@ class SpoolWaitTest : public testing::Test {
  protected:
   // How many lines an update at that time logs.
   int64_t LinesOf(bool is_found, int64_t now_us) {
-    testing::internal::CaptureStderr();
+    CaptureLog();
     wait_.Update(is_found, now_us);
-    lines_ = testing::internal::GetCapturedStderr();
+    lines_ = CapturedLog();
     return std::count(lines_.begin(), lines_.end(), '\n');
   }
 

@@ -25,11 +25,23 @@ class CertificateAuthority {
 
   // Makes a key, and a certificate of 127.0.0.1 for so many days.
   void Sign(const std::string& prefix, int days) const {
+    SignWith(prefix, days, {"ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"});
+  }
+  // As above with another kind of key, such as {"rsa:2048"}.
+  void SignWith(const std::string& prefix, int days,
+                const std::vector<std::string>& kind) const {
     const std::string request = prefix + ".csr";
-    OpenSsl({"req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-             "-nodes", "-subj", "/CN=leaf", "-addext",
-             "subjectAltName=DNS:sortition.test,IP:127.0.0.1", "-keyout",
-             prefix + ".key", "-out", request});
+    std::vector<std::string> arguments = {"req", "-newkey"};
+    arguments.insert(arguments.end(), kind.begin(), kind.end());
+    for (const std::string& argument :
+         {std::string("-nodes"), std::string("-subj"), std::string("/CN=leaf"),
+          std::string("-addext"),
+          std::string("subjectAltName=DNS:sortition.test,IP:127.0.0.1"),
+          std::string("-keyout"), prefix + ".key", std::string("-out"),
+          request}) {
+      arguments.push_back(argument);
+    }
+    OpenSsl(arguments);
     OpenSsl({"x509", "-req", "-in", request, "-CA", certificate(), "-CAkey",
              key(), "-CAcreateserial", "-copy_extensions", "copy", "-days",
              absl::StrCat(days), "-out", prefix + ".pem"});

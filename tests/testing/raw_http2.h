@@ -16,8 +16,12 @@ namespace sortition {
 enum class FrameType : uint8_t {
   kData = 0,
   kHeaders = 1,
+  kPriority = 2,
   kReset = 3,
   kSettings = 4,
+  kPing = 6,
+  kWindowUpdate = 8,
+  kContinuation = 9,
 };
 inline constexpr uint8_t kEndStream = 1;
 inline constexpr uint8_t kEndHeaders = 4;

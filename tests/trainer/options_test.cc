@@ -3,6 +3,7 @@
 #include "core/learners/learners.h"
 #include "io/files.h"
 #include "process/command.h"
+#include "tests/testing/captured_log.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
 #include "trainer/train_help.h"
@@ -22,10 +23,10 @@ class CheckConfigTest : public testing::Test {
 
   int Run(const std::vector<std::string>& arguments) {
     testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
+    CaptureLog();
     const int exit_code = RunTrainer(arguments);
     out_ = testing::internal::GetCapturedStdout();
-    error_ = testing::internal::GetCapturedStderr();
+    error_ = CapturedLog();
     return exit_code;
   }
 

@@ -1,6 +1,7 @@
 #include "server/rpc/connections/connection_table.h"
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "server/admission/admission.h"
 
@@ -122,6 +124,20 @@ uint16_t PeerPort(int socket) {
                  0
              ? PortOf(address)
              : 0;
+}
+
+std::string PeerAddress(int socket) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  char host[INET6_ADDRSTRLEN] = {};
+  char port[8] = {};
+  auto* const name = reinterpret_cast<sockaddr*>(&address);
+  if (::getpeername(socket, name, &size) != 0 ||
+      ::getnameinfo(name, size, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "";
+  }
+  return absl::StrCat(host, ":", port);
 }
 
 uint16_t LocalPort(int socket) {

@@ -68,5 +68,8 @@ class CallMark {
 // Returns the port of the other side of a socket, or of this side; 0: unknown.
 uint16_t PeerPort(int socket);
 uint16_t LocalPort(int socket);
+// Returns the address of the other side, such as "127.0.0.1:54321"; empty:
+// unknown.
+std::string PeerAddress(int socket);
 
 }  // namespace sortition

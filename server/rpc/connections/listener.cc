@@ -22,6 +22,7 @@
 #include "core/base/check.h"
 #include "process/log.h"
 #include "server/admission/admission.h"
+#include "server/rpc/connections/guarded_reads.h"
 
 namespace sortition {
 namespace {
@@ -214,6 +215,7 @@ void Listener::Accept(int socket) {
     return;
   }
   connections_->Add(fd);
+  GuardSocket(fd);
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
       connection;
   connection.listener_fd = socket;

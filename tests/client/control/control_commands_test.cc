@@ -178,6 +178,20 @@ TEST_F(ControlCommandsTest, DescribesAModel) {
               HasSubstr("\"serving_error\""));
 }
 
+// States of older servers, and states written by hand, may hold such texts.
+TEST_F(ControlCommandsTest, NoTextPretendsToBeAnotherLine) {
+  server_.description = ParseText<v1::DescribeModelResponse>(
+      R"(status { name: "ads" not_versions { name: "v\n9" reason: "a\nb" } }
+         versions { version: 7 comment: "night\trun" }
+         history { change: 1 time: "t1" caller: "a\rb"
+                   reason: "calm\nchange 2, t2, root: fine" })");
+  const CommandRun run = Run({"describe"});
+  EXPECT_THAT(run.out,
+              HasTexts("not a version: ads/v\\x0a9: a\\x0ab\n", "night\\x09run",
+                       "change 1, t1, a\\x0db: calm\\x0achange 2, t2, root: "
+                       "fine\n"));
+}
+
 TEST_F(ControlCommandsTest, ReloadsAndLists) {
   EXPECT_EQ(Run({"reload"}).exit_code, 0);
   EXPECT_EQ(server_.num_reloads, 1);

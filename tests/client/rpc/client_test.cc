@@ -1,9 +1,11 @@
 #include "client/rpc/client.h"
 
 #include "client/rpc/uuid.h"
+#include "io/files.h"
 #include "tests/client/rpc/fake_server.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/refusals.h"
+#include "tests/testing/temp_dir.h"
 
 namespace sortition {
 namespace {
@@ -356,6 +358,47 @@ TEST(ClientTest, AStreamThatDrainsIsContinued) {
   server.failure = {grpc::StatusCode::UNAVAILABLE, "draining"};
   server.fail_first = 100;
   EXPECT_THAT(client->RankStream(StreamOf(1)), IsUnavailable("draining"));
+}
+
+TEST(ClientTest, TokensDoNotGoToOtherMachinesOverPlainText) {
+  const TempDir dir;
+  ASSERT_OK(WriteFile(dir / "token", "secret\n"));
+  const auto connect = [](const std::string& address,
+                          const SecurityOptions& security) {
+    return Client::Connect(address, {.security = security}).status();
+  };
+  const SecurityOptions token = {.token_file = dir / "token"};
+  EXPECT_OK(connect("localhost:8500,127.0.0.1:8501", token));
+  for (const char* address :
+       {"ranking.example:8500", "10.0.0.1:8500", "localhost:8500,a.b:8500",
+        "dns:///a.b:1", "dns://127.0.0.1/a.b:1", "127.evil.example:1",
+        "[2001:db8::1]:1"}) {
+    EXPECT_THAT(connect(address, token), IsInvalidArgument("plaintext_tokens"))
+        << address;
+    SecurityOptions permitted = token;
+    permitted.plaintext_tokens = true;
+    EXPECT_OK(connect(address, permitted));
+    SecurityOptions encrypted = token;
+    encrypted.server_name = "ranking.example";
+    EXPECT_OK(connect(address, encrypted));
+    EXPECT_OK(connect(address, {}));
+  }
+}
+
+TEST(ClientTest, AddressesOfThisMachine) {
+  for (const char* address :
+       {"localhost", "localhost:8500", "127.0.0.1:8500", "127.1.2.3:8500",
+        "[::1]:8500", "::1", "unix:/run/sortition", "unix-abstract:sortition",
+        "ipv4:127.0.0.1:1,127.0.0.2:2", "ipv6:[::1]:1", "dns:localhost:1",
+        "dns:///localhost:1", "dns://9.9.9.9/localhost:1"}) {
+    EXPECT_TRUE(StaysOnThisMachine(address)) << address;
+  }
+  for (const char* address :
+       {"", "a.b", "10.0.0.1:8500", "0.0.0.0:1", "127.evil.example:1",
+        "localhost.evil.example:1", "[::]:1", "2001:db8::1",
+        "ipv4:127.0.0.1:1,10.0.0.1:2", "dns://localhost/a.b:1", "dns://a"}) {
+    EXPECT_FALSE(StaysOnThisMachine(address)) << address;
+  }
 }
 
 }  // namespace

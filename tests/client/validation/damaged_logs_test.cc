@@ -8,6 +8,7 @@
 #include "client/validation/bounded_map.h"
 #include "io/models/model_store.h"
 #include "tests/client/validation/validate_fixture.h"
+#include "tests/testing/captured_log.h"
 
 namespace sortition {
 namespace {
@@ -351,9 +352,9 @@ TEST_F(DamagedLogTest, TheCommandPrintsEachCheckAndExitsWithOne) {
     EXPECT_OK(RunLogValidate(options, {dir_ / "log"}, &output));
     return std::make_pair(output.exit_code, out.str());
   };
-  testing::internal::CaptureStderr();
+  CaptureLog();
   EXPECT_EQ(run().first, 0);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+  EXPECT_THAT(CapturedLog(),
               HasSubstr("checking: "));  // Its progress.
   EXPECT_THAT(run().second, HasSubstr("PASS  damage        1 segments"));
   tuples[3].mutable_decision()->set_log_propensity(1);

@@ -28,7 +28,6 @@
 namespace sortition {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -394,8 +393,7 @@ TEST_F(ShortOfDescriptorsTest, APortThatTakesNothingTellsHealth) {
   ASSERT_TRUE(is(HealthCheckResponse::SERVING));
   SetLimit(3);
   EXPECT_TRUE(is(HealthCheckResponse::NOT_SERVING));
-  EXPECT_THAT(deployment_.server().StderrText(),
-              HasSubstr("the port takes no connections"));
+  ExpectLogged(deployment_.server(), "the port takes no connections");
   SetLimit(RLIM_INFINITY);
   EXPECT_TRUE(is(HealthCheckResponse::SERVING));
   ExpectServes();

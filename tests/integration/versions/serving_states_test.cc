@@ -124,9 +124,8 @@ TEST_F(VersionsTest, AStateEditedByHandWithAnErrorDoesNotServe) {
                 AllOf(HasSubstr("SERVING.textproto of default is not in force"),
                       HasSubstr(reason)));
     EXPECT_EQ(Metric("sortition_model_serving_error{"), 1);
-    EXPECT_THAT(deployment_.server().StderrText(),
-                AllOf(HasSubstr("SERVING.textproto cannot be taken up"),
-                      HasSubstr(reason)));
+    ExpectLogged(deployment_.server(), "SERVING.textproto cannot be taken up");
+    ExpectLogged(deployment_.server(), reason);
   }
   // The command line mends it; what was wrong did not enter the history.
   EXPECT_THAT(Models({"rollback", "--to=2", "--reason=mend"}),

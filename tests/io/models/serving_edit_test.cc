@@ -88,6 +88,20 @@ TEST_F(ServingEditTest, ReasonsAndChangesAreRequired) {
               IsInvalidArgument("reason has 1001 bytes: must have 1 to 1000"));
 }
 
+// `models describe` prints a line for each change, with its reason.
+TEST_F(ServingEditTest, AReasonIsOneLine) {
+  ChangeServingRequest request;
+  request.mutable_unpin();
+  for (const char* reason :
+       {"calm\nchange 9, now, root: fine", "calm\r", "\x1b[2J", "\x7f"}) {
+    request.set_reason(reason);
+    EXPECT_THAT(EditServing(request, context_, &serving_),
+                IsInvalidArgument("reason has a control character"));
+  }
+  request.set_reason("Größe; 100 % \"ok\"");
+  EXPECT_OK(EditServing(request, context_, &serving_));
+}
+
 TEST_F(ServingEditTest, AnotherStateThanTheExpectedOneAborts) {
   serving_.set_change(4);
   EXPECT_THAT(

@@ -1,5 +1,6 @@
 #include "process/http/http_errors.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -40,6 +41,19 @@ TEST(HttpErrorsTest, BodiesAreJsonWhateverTheMessage) {
             "{\"code\":\"NOT_FOUND\",\"message\":\"a \\\"b\\\" \\\\ "
             "c\\u000a\\u0001 é\"}\n");
   EXPECT_EQ(ErrorAnswer(413, absl::InvalidArgumentError("x")).code, 413);
+}
+
+// A request of 8 MB once came back whole within the message.
+TEST(HttpErrorsTest, LongMessagesAreCut) {
+  const std::string longest(4096, 'x');
+  EXPECT_EQ(
+      ErrorAnswer(absl::NotFoundError(longest)).body,
+      absl::StrCat("{\"code\":\"NOT_FOUND\",\"message\":\"", longest, "\"}\n"));
+  EXPECT_EQ(
+      ErrorAnswer(absl::NotFoundError(longest + std::string(7 << 20, 'y')))
+          .body,
+      absl::StrCat("{\"code\":\"NOT_FOUND\",\"message\":\"", longest,
+                   " ...\"}\n"));
 }
 
 TEST(HttpErrorsTest, BytesThatAreNotUtf8AreReplaced) {

@@ -32,7 +32,9 @@ class HttpServerFixture : public testing::Test {
          {"POST /echo",
           [this](const HttpRequest& request) { return Echo(request); }},
          {"GET /metrics",
-          [](const HttpRequest&) { return HttpAnswer{.body = "figures"}; }}},
+          [](const HttpRequest&) { return HttpAnswer{.body = "figures"}; }},
+         {"GET /status.json",
+          [](const HttpRequest&) { return HttpAnswer{.body = "{}"}; }}},
         std::move(hooks));
     EXPECT_OK(server.status());
     server_ = *std::move(server);

@@ -96,8 +96,9 @@ class PageServerTest : public testing::Test {
  protected:
   PageServerTest() { Open("the page\n"); }
 
-  void Open(const std::string& text) {
-    auto server = PageServer::Open("listen", "127.0.0.1:0",
+  void Open(const std::string& text,
+            const std::string& address = "127.0.0.1:0") {
+    auto server = PageServer::Open("listen", address,
                                    {"/page", "text/plain", [this, text] {
                                       ++num_made_;
                                       return text;
@@ -111,7 +112,7 @@ class PageServerTest : public testing::Test {
     return client.ReadAll();
   }
   void ExpectServes() const {
-    EXPECT_THAT(Ask("GET /page HTTP/1.1\r\nHost: x\r\n\r\n"),
+    EXPECT_THAT(Ask("GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n"),
                 StartsWith("HTTP/1.1 200 OK\r\n"));
   }
 
@@ -126,7 +127,7 @@ TEST_F(PageServerTest, AnswersAsHttp) {
                     HasSubstr("Content-Length: 9\r\n"),
                     HasSubstr("Connection: close\r\n"),
                     EndsWith("\r\n\r\nthe page\n")));
-  EXPECT_THAT(Ask("HEAD /page HTTP/1.1\r\nHost: x\r\n\r\n"),
+  EXPECT_THAT(Ask("HEAD /page HTTP/1.1\r\nHost: localhost\r\n\r\n"),
               AllOf(HasSubstr("Content-Length: 9\r\n"), EndsWith("\r\n\r\n")));
   EXPECT_EQ(num_made_, 2);
   EXPECT_THAT(Ask("GET /other HTTP/1.1\r\n\r\n"),
@@ -137,9 +138,31 @@ TEST_F(PageServerTest, AnswersAsHttp) {
   EXPECT_EQ(num_made_, 2);
 }
 
+// A page of a site whose DNS leads to 127.0.0.1.
+TEST_F(PageServerTest, OnLoopbackForeignNamesReadNothing) {
+  for (const char* host : {"evil.example", "evil.example:8501", "server"}) {
+    EXPECT_THAT(Ask(absl::StrCat("GET /page HTTP/1.1\r\nAccept: */*\r\nHost: ",
+                                 host, "\r\n\r\n")),
+                StartsWith("HTTP/1.1 403 Forbidden\r\n"));
+  }
+  EXPECT_EQ(num_made_, 0);
+  for (const char* host : {"localhost:8501", "127.0.0.1", "[::1]:8501"}) {
+    EXPECT_THAT(
+        Ask(absl::StrCat("GET /page HTTP/1.1\r\nhOST:", host, "\r\n\r\n")),
+        StartsWith("HTTP/1.1 200 OK\r\n"));
+  }
+}
+
+TEST_F(PageServerTest, ElsewhereAnyNameIsTaken) {
+  Open("the page\n", "0.0.0.0:0");
+  EXPECT_THAT(Ask("GET /page HTTP/1.1\r\nHost: server.example\r\n\r\n"),
+              StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
 TEST_F(PageServerTest, ARequestMayComeInPieces) {
   const TestClient client(server_->port());
-  for (const char byte : std::string("GET /page HTTP/1.1\r\nHost: x\r\n\r\n")) {
+  for (const char byte :
+       std::string("GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n")) {
     EXPECT_TRUE(client.Send(std::string(1, byte)));
     ExpectServes();
   }

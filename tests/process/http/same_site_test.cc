@@ -71,6 +71,11 @@ TEST_F(SameSiteTest, TakesTheNamesThatItIsGiven) {
   // Programs that watch know it by other names.
   EXPECT_EQ(ask("GET /metrics", "server:8503", ""), 200);
   EXPECT_EQ(ask("GET /metrics", "server:8503", "http://evil.example"), 403);
+  EXPECT_EQ(ask("GET /metrics", "server.example:8503", ""), 200);
+  EXPECT_EQ(ask("GET /status.json", "server:8503", ""), 200);
+  EXPECT_EQ(ask("GET /status.json", "10.1.2.3:8503", ""), 200);
+  EXPECT_EQ(ask("GET /status.json", "sortition.example.com", ""), 200);
+  EXPECT_EQ(ask("GET /status.json", "evil.example:8503", ""), 403);
 }
 
 TEST_F(SameSiteTest, OnLoopbackNothingIsReadByForeignNames) {

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "process/command.h"
 #include "sortition/config/v1/server.pb.h"
+#include "tests/testing/captured_log.h"
 
 namespace sortition {
 namespace {
@@ -25,7 +26,7 @@ class ServiceTest : public testing::Test {
   int Run(const std::vector<std::string>& arguments) {
     options_.Clear();
     testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
+    CaptureLog();
     const int exit_code = RunService({.name = "program",
                                       .help = "usage: program\n",
                                       .validate = [this] { return valid_; },
@@ -37,7 +38,7 @@ class ServiceTest : public testing::Test {
                                           }},
                                      arguments, &options_);
     out_ = testing::internal::GetCapturedStdout();
-    error_ = testing::internal::GetCapturedStderr();
+    error_ = CapturedLog();
     return exit_code;
   }
 

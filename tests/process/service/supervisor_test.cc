@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/captured_log.h"
 #include "tests/testing/notify_socket.h"
 #include "tests/testing/temp_dir.h"
 
@@ -88,11 +89,11 @@ TEST(SupervisorTest, WithoutOneNothingIsSaid) {
   ::unsetenv("NOTIFY_SOCKET");
   Supervisor supervisor = Supervisor::FromEnvironment();
   EXPECT_LT(supervisor.alive_seconds(), 0);
-  testing::internal::CaptureStderr();
+  CaptureLog();
   supervisor.Ready();
   supervisor.Alive();
   supervisor.Stopping();
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), IsEmpty());
+  EXPECT_THAT(CapturedLog(), IsEmpty());
 }
 
 TEST(SupervisorTest, TheWatchdogOfAnotherProcessIsNotOurs) {
@@ -113,13 +114,12 @@ TEST(SupervisorTest, WhatCannotBeSentIsLoggedOnce) {
     ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
     Supervisor supervisor = Supervisor::FromEnvironment();
     ::unsetenv("NOTIFY_SOCKET");
-    testing::internal::CaptureStderr();
+    CaptureLog();
     supervisor.Ready();
-    EXPECT_THAT(testing::internal::GetCapturedStderr(),
-                HasSubstr("\"NOTIFY_SOCKET\":\"" + path + "\""));
-    testing::internal::CaptureStderr();
+    EXPECT_THAT(CapturedLog(), HasSubstr("\"NOTIFY_SOCKET\":\"" + path + "\""));
+    CaptureLog();
     supervisor.Stopping();
-    EXPECT_THAT(testing::internal::GetCapturedStderr(), IsEmpty());
+    EXPECT_THAT(CapturedLog(), IsEmpty());
   }
 }
 

@@ -8,6 +8,7 @@
 #include "process/log.h"
 #include "process/status/history.h"
 #include "process/status/sidecar_series.h"
+#include "tests/testing/captured_log.h"
 
 namespace sortition {
 namespace {
@@ -17,9 +18,9 @@ using testing::Not;
 using testing::SizeIs;
 
 TEST(StatusTextTest, JsonReadsBackAsTheStatusWithItsHistory) {
-  testing::internal::CaptureStderr();
+  CaptureLog();
   LogWarning("bad \xff byte");
-  testing::internal::GetCapturedStderr();
+  CapturedLog();
   status::v1::Status status;
   SetProcess("server", 123, &status);
   History history;

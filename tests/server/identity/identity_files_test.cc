@@ -11,8 +11,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "io/files.h"
+#include "process/log.h"
 #include "server/identity/identity.h"
 #include "tests/server/identity/token_hashes.h"
+#include "tests/testing/captured_log.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -35,7 +37,7 @@ class IdentityFilesTest : public testing::Test {
     EXPECT_OK(WriteFile(dir_ / name, text));
   }
   // The number of tokens is in the log line that says that they were read.
-  static std::string Log() { return testing::internal::GetCapturedStderr(); }
+  static std::string Log() { return CapturedLog(); }
 
   const TempDir dir_;
   config::v1::ServerOptions options_;
@@ -48,7 +50,7 @@ TEST_F(IdentityFilesTest, WhatFailsForAMomentIsReadAgain) {
                        Identity::Open(options_, &metrics_));
   Write("next", absl::StrCat("decide x ", kHashOfAbc, "\nadmin y ",
                              kHashOfNothing, "\n"));
-  testing::internal::CaptureStderr();
+  CaptureLog();
   rlimit before = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit none = before;
@@ -83,7 +85,32 @@ TEST_F(IdentityFilesTest, TheEndOfEachCallersLastTokenIsServed) {
   EXPECT_EQ(metrics_.Gauge(name, "", {{"caller", "y"}})->value(), 1801353600);
 }
 
+TEST_F(IdentityFilesTest, AnEmptyFileOfTokensIsNotTakenUp) {
+  ASSERT_OK_AND_ASSIGN(const auto identity,
+                       Identity::Open(options_, &metrics_));
+  const auto is_known = [&] {
+    return identity->authorizer()->Check(Role::kDecide, "Bearer abc").ok();
+  };
+  const auto num_failures = [this] {
+    return metrics_.Counter("sortition_identity_reload_failures_total", "")
+        ->value();
+  };
+  for (const char* text : {"", "\n", "# Nothing here.\n"}) {
+    const double before = num_failures();
+    CaptureLog();
+    Write("tokens", text);
+    identity->Reread();
+    EXPECT_GE(num_failures(), before + 1);
+    EXPECT_THAT(CapturedLog(), testing::HasSubstr("has no token"));
+    EXPECT_TRUE(is_known());
+  }
+  Write("tokens", absl::StrCat("decide x ", kHashOfAbc, " 2020-01-31\n"));
+  identity->Reread();
+  EXPECT_FALSE(is_known());
+}
+
 TEST_F(IdentityFilesTest, NoThreadIsLeftOnceItHasStopped) {
+  LogInfo("begins the thread that writes log lines");
   const int before = NumThreads();
   ASSERT_OK_AND_ASSIGN(const auto identity,
                        Identity::Open(options_, &metrics_));

@@ -80,5 +80,55 @@ TEST_F(TlsMaterialTest, NamesFilesThatAreNotWhatTheyShouldBe) {
                                HasSubstr("tls.client_ca_file = \"")));
 }
 
+// gRPC would end the chain at the second certificate, and clients that need it
+// would refuse the server.
+TEST_F(TlsMaterialTest, EachCertificateOfTheChainMustBeReadable) {
+  ASSERT_OK_AND_ASSIGN(const std::string own, ReadFile(dir_ / "a.pem"));
+  ASSERT_OK_AND_ASSIGN(const std::string authority,
+                       ReadFile(authority_.certificate()));
+  options_.set_certificate_file(File(own + "# The authority:\n" + authority));
+  EXPECT_OK(Read());
+  std::string damaged = authority;
+  damaged[authority.size() / 2] = '!';
+  const std::string cut = authority.substr(0, authority.size() / 2);
+  for (const std::string& second : {damaged, cut}) {
+    options_.set_certificate_file(File(own + second));
+    EXPECT_THAT(Read(), StatusIs(StatusCode::kInvalidArgument,
+                                 AllOf(HasSubstr("tls.certificate_file = \""),
+                                       HasSubstr("certificate 2 of the file "
+                                                 "cannot be read"))));
+  }
+  options_.set_certificate_file(dir_ / "a.pem");
+  options_.set_client_ca_file(File(authority + damaged));
+  EXPECT_THAT(Read(), StatusIs(StatusCode::kInvalidArgument,
+                               AllOf(HasSubstr("tls.client_ca_file = \""),
+                                     HasSubstr("certificate 2"))));
+}
+
+// OpenSSL refuses such keys at the security level of Debian.
+TEST_F(TlsMaterialTest, RefusesWeakKeys) {
+  authority_.SignWith(dir_ / "weak", 3, {"rsa:1024"});
+  options_.set_certificate_file(dir_ / "weak.pem");
+  options_.set_key_file(dir_ / "weak.key");
+  EXPECT_THAT(Read(), StatusIs(StatusCode::kInvalidArgument,
+                               AllOf(HasSubstr("tls.certificate_file = \""),
+                                     HasSubstr("key too small"))));
+  authority_.SignWith(dir_ / "strong", 3, {"rsa:2048"});
+  options_.set_certificate_file(dir_ / "strong.pem");
+  options_.set_key_file(dir_ / "strong.key");
+  EXPECT_OK(Read());
+}
+
+TEST_F(TlsMaterialTest, TheChainExpiresWithItsFirstCertificate) {
+  authority_.Sign(dir_ / "short", 1);
+  ASSERT_OK_AND_ASSIGN(const std::string own, ReadFile(dir_ / "a.pem"));
+  ASSERT_OK_AND_ASSIGN(const std::string other, ReadFile(dir_ / "short.pem"));
+  const int64_t start = absl::ToUnixSeconds(absl::Now());
+  options_.set_certificate_file(File(own + other));
+  ASSERT_OK_AND_ASSIGN(const TlsMaterial material, ReadTlsMaterial(options_));
+  EXPECT_LE(material.expires_time_s, start + 86400);
+  EXPECT_GT(material.expires_time_s, start);
+}
+
 }  // namespace
 }  // namespace sortition

@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/models/model_registry_fixture.h"
+#include "tests/testing/captured_log.h"
 #include "tests/testing/file_faults.h"
 
 namespace sortition {
@@ -80,10 +81,10 @@ TEST_F(ModelRegistryTest, SaysWhatTheStorePassesOver) {
   std::filesystem::create_directory(folder);
   std::filesystem::create_directory(root() + "/m/7.tmp");
   std::filesystem::create_directory(root() + "/my model");
-  testing::internal::CaptureStderr();
+  CaptureLog();
   registry_->Refresh();
   registry_->Refresh();
-  const std::string logged = testing::internal::GetCapturedStderr();
+  const std::string logged = CapturedLog();
   EXPECT_EQ(Serving(), 1u);
   EXPECT_THAT(
       std::vector<std::string>(absl::StrSplit(logged, '\n', absl::SkipEmpty())),
@@ -158,14 +159,14 @@ TEST_F(ModelRegistryTest, ADirectoryThatCannotBeListedIsCountedAndLogged) {
   const auto failures = [&] {
     return metrics_.Counter("sortition_model_list_failures_total", "")->value();
   };
-  testing::internal::CaptureStderr();
+  CaptureLog();
   {
     const FileFault fault(
         {.call = FileCall::kList, .path = root() + "/m", .error = EIO});
     for (int i = 0; i < 3; ++i) registry_->Refresh();
   }
   // Two more failures within a minute wait for the next line.
-  const std::string logged = testing::internal::GetCapturedStderr();
+  const std::string logged = CapturedLog();
   EXPECT_THAT(logged,
               AllOf(HasSubstr("cannot list the versions of a model"),
                     HasSubstr("\"model\":\"m\""), HasSubstr("\"count\":1}")));

@@ -14,6 +14,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "tests/server/models/model_registry_fixture.h"
+#include "tests/testing/captured_log.h"
 
 namespace sortition {
 namespace {
@@ -186,12 +187,12 @@ TEST_P(BrokenModelTest, NeverServesIsCountedAndNamed) {
   registry_->Refresh();
   ASSERT_EQ(Serving(), 1u);
   std::filesystem::rename(directory_ / "aside", VersionPath(2));
-  testing::internal::CaptureStderr();
+  CaptureLog();
   registry_->Refresh();
   // The rejection is remembered: the version is not read, counted or logged
   // again.
   registry_->Refresh();
-  const std::string logged = testing::internal::GetCapturedStderr();
+  const std::string logged = CapturedLog();
   EXPECT_EQ(Serving(), 1u);
   EXPECT_EQ(Failures(GetParam().reason), before + 1);
   EXPECT_THAT(State().rejected,

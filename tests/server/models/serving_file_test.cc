@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "io/models/serving_state.h"
 #include "tests/server/models/model_registry_fixture.h"
+#include "tests/testing/captured_log.h"
 
 namespace sortition {
 namespace {
@@ -177,10 +178,10 @@ TEST_F(ServingFileTest, WrongStatesNeverServe) {
   };
   double errors = 0;
   for (const auto& [text, reason] : cases) {
-    testing::internal::CaptureStderr();
+    CaptureLog();
     Write(text);
     registry_->Refresh();
-    const std::string logged = testing::internal::GetCapturedStderr();
+    const std::string logged = CapturedLog();
     EXPECT_EQ(Serving(), 2u) << text;
     EXPECT_THAT(Loaded(), ElementsAre(1, 2)) << text;
     EXPECT_THAT(State().serving_error, HasSubstr(reason)) << text;
@@ -331,10 +332,10 @@ TEST_F(ServingFileTest, AVersionWhoseFilesAreReplacedIsNamed) {
   std::filesystem::remove_all(VersionPath(3));
   std::filesystem::remove_all(root() + "/m/.numbers");
   ASSERT_EQ(Publish(root(), MakeSelectModel("m", {5, 5})), 3u);
-  testing::internal::CaptureStderr();
+  CaptureLog();
   registry_->Refresh();
   registry_->Refresh();
-  const std::string logged = testing::internal::GetCapturedStderr();
+  const std::string logged = CapturedLog();
   EXPECT_EQ(State().set->primary->checksum, checksum);
   EXPECT_THAT(
       State().rejected,

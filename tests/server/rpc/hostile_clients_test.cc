@@ -127,7 +127,67 @@ TEST_F(HostileClientsTest, LargeHealthChecksAreRefused) {
   const grpc::Status status =
       Health(channel_, std::string(2 << 20, 'a'), &health);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("must have at most 131072"));
+  EXPECT_THAT(status.error_message(), HasSubstr("must have at most 256"));
+}
+
+// Twelve names of 60 MB once held 1.46 GB, and anyone may watch.
+TEST_F(HostileClientsTest, WatchesWithLongNamesAreRefused) {
+  StartServer();
+  const auto stub = grpc::health::v1::Health::NewStub(channel_);
+  const auto watch_ends = [&](size_t size) {
+    grpc::ClientContext context;
+    grpc::health::v1::HealthCheckRequest request;
+    request.set_service(std::string(size, 'a'));
+    grpc::health::v1::HealthCheckResponse response;
+    const auto watch = stub->Watch(&context, request);
+    if (watch->Read(&response)) context.TryCancel();
+    return watch->Finish();
+  };
+  EXPECT_EQ(watch_ends(64).error_code(), grpc::StatusCode::CANCELLED);
+  for (const size_t size : {65, 1 << 10, 10 << 20}) {
+    const grpc::Status status = watch_ends(size);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(status.error_message(), HasSubstr("must have at most "));
+  }
+}
+
+// The 65th watch of a connection is refused. It can be had once another one has
+// ended.
+TEST_F(HostileClientsTest, WatchesOfAConnectionAreBounded) {
+  StartServer();
+  struct Watch {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<grpc::health::v1::HealthCheckResponse>>
+        reader;
+  };
+  const auto stub = grpc::health::v1::Health::NewStub(channel_);
+  grpc::health::v1::HealthCheckResponse response;
+  std::vector<std::unique_ptr<Watch>> watches;
+  const auto begin = [&] {
+    watches.push_back(std::make_unique<Watch>());
+    watches.back()->reader = stub->Watch(&watches.back()->context, {});
+    return watches.back()->reader->Read(&response);
+  };
+  // Returns the status of the last watch, which is cancelled if it is there.
+  const auto end_last = [&](bool is_there) {
+    if (is_there) watches.back()->context.TryCancel();
+    const grpc::Status status = watches.back()->reader->Finish();
+    watches.pop_back();
+    return status;
+  };
+  for (int i = 0; i < 64; ++i) ASSERT_TRUE(begin()) << i;
+  ASSERT_FALSE(begin());
+  const grpc::Status status = end_last(false);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("64 health watches"));
+  end_last(true);
+  // The server may take a moment to notice.
+  EXPECT_TRUE(PollUntil(Patience(60), [&] {
+    const bool is_watched = begin();
+    if (!is_watched) end_last(false);
+    return is_watched;
+  }));
+  while (!watches.empty()) end_last(true);
 }
 
 // One byte at a time, and after each of them others are served.

@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "sortition/v1/models.grpc.pb.h"
 #include "tests/server/rpc/grpc_server_fixture.h"
+#include "tests/testing/captured_log.h"
 #include "tests/testing/patience.h"
 
 namespace sortition {
@@ -234,10 +235,10 @@ TEST_F(ModelsTest, IdleThreadsKeepNoVersion) {
 }
 
 TEST_F(ModelsTest, ChangesAreLoggedWithTheirCallers) {
-  testing::internal::CaptureStderr();
+  CaptureLog();
   ASSERT_TRUE(Pin(1).ok());
   EXPECT_FALSE(Pin(9).ok());
-  const std::string log = testing::internal::GetCapturedStderr();
+  const std::string log = CapturedLog();
   EXPECT_THAT(log, AllOf(HasSubstr("\"message\":\"audit\",\"method\":"
                                    "\"ChangeServing\",\"caller\":\"ipv4:"),
                          HasSubstr("\"change\":\"pin { version: 1 }\""),

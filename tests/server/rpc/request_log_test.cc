@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "server/admission/waiting_calls.h"
 #include "tests/server/rpc/grpc_server_fixture.h"
+#include "tests/testing/captured_log.h"
 
 namespace sortition {
 namespace {
@@ -27,12 +28,12 @@ class RequestLogTest : public GrpcServerTest {
   // Returns the log lines of requests that `send` makes.
   template <typename Send>
   std::vector<std::string> LinesOf(const Send& send) {
-    testing::internal::CaptureStderr();
+    CaptureLog();
     StartServer();
     send();
     server_.reset();  // An answer arrives before its line is written.
     std::vector<std::string> lines;
-    const std::string text = testing::internal::GetCapturedStderr();
+    const std::string text = CapturedLog();
     for (absl::string_view line : absl::StrSplit(text, '\n')) {
       if (absl::StrContains(line, "\"method\":")) lines.emplace_back(line);
     }
@@ -105,13 +106,13 @@ TEST_F(RequestLogTest, NothingIsLoggedUnlessAskedFor) {
 TEST_F(RequestLogTest, AFloodOfRefusalsIsCountedNotLogged) {
   RequestLog log(1);
   const grpc::ServerContext context;
-  testing::internal::CaptureStderr();
+  CaptureLog();
   const int64_t start = MonotonicNanos();
   for (int i = 0; i < 1000; ++i) {
     log.Note("Rank", context, absl::InternalError("x"), 0);
   }
   const int64_t seconds = (MonotonicNanos() - start) / 1'000'000'000;
-  const std::string text = testing::internal::GetCapturedStderr();
+  const std::string text = CapturedLog();
   const auto lines = std::count(text.begin(), text.end(), '\n');
   EXPECT_GE(lines, RequestLog::kMostPerSecond);
   EXPECT_LE(lines, RequestLog::kMostPerSecond * (seconds + 2));

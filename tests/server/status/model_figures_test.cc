@@ -282,6 +282,30 @@ TEST_F(ModelFiguresTest, LongTextsAreCut) {
   EXPECT_LT(figures.history(0).ByteSizeLong(), 2'500u);
 }
 
+// The status can be read without a token, and whoever knows a salt can choose a
+// unit for the arm that it leads to.
+TEST_F(ModelFiguresTest, SaltsAreNotShown) {
+  v1::ModelStatus status;
+  StoredFigures stored;
+  stored.history.resize(1);
+  for (model::v1::Serving* const serving :
+       {status.mutable_serving(), &stored.history[0]}) {
+    serving->mutable_split()->set_salt("0123456789abcdef");
+    serving->mutable_split()->add_arms()->set_version(3);
+    serving->mutable_interleave()->set_salt("0123456789abcdef");
+    serving->mutable_interleave()->set_version(4);
+  }
+  status::v1::Model figures;
+  SetModel(status, &stored, &figures);
+  for (const model::v1::Serving& serving :
+       {figures.serving(), figures.history(0)}) {
+    EXPECT_EQ(serving.split().salt(), "");
+    EXPECT_EQ(serving.split().arms(0).version(), 3u);
+    EXPECT_EQ(serving.interleave().salt(), "");
+    EXPECT_EQ(serving.interleave().version(), 4u);
+  }
+}
+
 TEST(ShownModelsTest, TheBusiestComeFirstAndTheRestByName) {
   v1::ListModelsResponse list;
   for (int i = 100; i < 160; ++i) {

@@ -10,6 +10,7 @@
 #include "io/datasets/multilabel.h"
 #include "io/files.h"
 #include "io/segments/segment.h"
+#include "tests/testing/captured_log.h"
 #include "tests/trainer/label_data.h"
 #include "tests/trainer/synthetic_tuples.h"
 #include "trainer/commands.h"
@@ -617,12 +618,11 @@ TEST_F(ConvertTest, TheCommandPrintsASummary) {
               HasTexts("300 contexts, 11 features with the intercept, 3 labels",
                        "600 tuples in 1 segments", "wrong labels expected",
                        "propensity 0 %"));
-  testing::internal::CaptureStderr();
+  CaptureLog();
   EXPECT_EQ(RunTrainer({"convert", "--data=" + options_.data(),
                         "--output=" + options_.output(), "--fraction=0"}),
             kExitUsage);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("permitted range is (0, 1]"));
+  EXPECT_THAT(CapturedLog(), HasSubstr("permitted range is (0, 1]"));
 }
 
 // Reads the multi-label SVMlight file SORTITION_MULTILABEL, such as the paper's
