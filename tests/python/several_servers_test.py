@@ -248,6 +248,35 @@ class SeveralServersTest(JoinTest):
         self.assertEqual(set(self.decisions("a")) | set(self.decisions("b")), answered)
         self.check_tuples(answered, rewarded)
 
+    def test_the_library_of_cxx_fails_no_call_either(self) -> None:
+        stop = threading.Event()
+        arguments = (
+            f"--server={','.join(self.addresses)}",
+            "--any_server",
+            "--decisions=200",
+            "--rate=400",
+            "--unique_ids",
+        )
+        errors: list[AssertionError] = []
+
+        def front_end() -> None:
+            while not stop.is_set():
+                try:
+                    run("sortition", "simulate", *arguments)  # Fails if one of its calls does.
+                except AssertionError as error:
+                    errors.append(error)
+
+        thread = threading.Thread(target=front_end)
+        thread.start()
+        self.restart(0)
+        self.restart(1)
+        self.processes[0].kill()
+        self.restart(0)
+        self.processes[1].stop()
+        stop.set()
+        thread.join()
+        self.assertEqual([str(error) for error in errors], [])
+
     def under_load(
         self, ranker: sortition.Ranker, disturbances: Iterable[Callable[[], None]]
     ) -> tuple[set[str], set[str]]:
