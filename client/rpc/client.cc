@@ -239,7 +239,6 @@ absl::Status Client::CallWithRetries(
       const auto peer = OneOfSeveral(context.peer(), named.address);
       if (peer.has_value()) reached.emplace(*peer, credentials_);
     }
-    if (*pause == Clock::duration::zero()) continue;
     const Stubs& next = reached ? *reached : *servers_[attempts.server()];
     if (!Pause(next, *pause, deadline)) return attempts.Error();
   }
