@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "process/finding_note.h"
 #include "process/log.h"
 #include "process/log_level.h"
 #include "process/version.h"
@@ -187,7 +188,11 @@ bool TakeFlag(const std::string& flag, std::vector<std::string>* arguments) {
 int PrintFindings(const std::vector<std::string>& findings, std::ostream* out) {
   for (const std::string& finding : findings) *out << finding << "\n";
   out->flush();
-  return findings.empty() ? kExitOk : kExitUsage;
+  const bool is_fine = std::all_of(
+      findings.begin(), findings.end(), [](const std::string& finding) {
+        return absl::StartsWith(finding, kNotePrefix);
+      });
+  return is_fine ? kExitOk : kExitUsage;
 }
 
 absl::Status ParseCommand(const std::vector<std::string>& arguments,

@@ -188,13 +188,21 @@ export interface RankerOptions {
   plaintextTokens?: boolean;
   /** Milliseconds of a call with its retries, in (0, 2^31). Default 5000. */
   deadlineMs?: number;
-  /** How often a call is repeated at most (default 9), or how. */
-  retries?: number | {maxAttempts?: number; firstBackoffMs?: number; maxBackoffMs?: number};
+  /**
+   * How often a call is repeated at each address at most (default 9), or how. `budget` (500): repetitions
+   * of a Ranker with several addresses, after each of them has failed a call once; ten answers give one back.
+   */
+  retries?: number | {maxAttempts?: number; firstBackoffMs?: number; maxBackoffMs?: number; budget?: number};
   /** Of calls that do not say otherwise. */
   model?: string;
   types?: Readonly<Record<string, ColumnType>>;
   /** Sends x-sortition-decision-id, by which a load balancer can choose the server. */
   routingHeader?: boolean;
+  /**
+   * The spools of all servers are joined together, so that reports, too, may go to another server if the one
+   * of their decision is away.
+   */
+  anyServer?: boolean;
 }
 
 /**
@@ -260,10 +268,19 @@ export class Ranker {
 /** Returns a time-ordered UUID (version 7), for a decision or feedback. */
 export function makeId(): string;
 
+/** How a server failed a call. */
+export interface Try {
+  server: string;
+  /** A name of gRPC's codes. */
+  code: string;
+  details: string;
+}
+
 /** A call that the server refused, or that did not reach it in time. */
 export class CallError extends Error {
   constructor(code: string, details: string,
-      about?: {server?: string; decisionId?: string; attempts?: number; retryAfterMs?: number | null; cause?: unknown});
+      about?: {server?: string; decisionId?: string; attempts?: number; retryAfterMs?: number | null;
+        tried?: Try[]; cause?: unknown});
   /** A name of gRPC's codes: "INVALID_ARGUMENT". */
   code: string;
   /** The server's own words; `message` has server and code beside. */
@@ -274,6 +291,8 @@ export class CallError extends Error {
   attempts: number;
   /** When an overloaded server would like to be asked again; else null. */
   retryAfterMs: number | null;
+  /** The last failure of each server that was tried; `message` has all of them. */
+  tried: Try[];
   /** Of `feedback`: what was sent, with ids. */
   feedback?: Feedback[];
 }

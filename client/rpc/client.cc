@@ -8,16 +8,14 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "client/rpc/attempts.h"
+#include "client/rpc/channel.h"
 #include "client/rpc/uuid.h"
 #include "core/base/hash.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
-#include "grpcpp/support/channel_arguments.h"
 #include "grpcpp/support/status.h"
 #include "sortition/v1/models.grpc.pb.h"
 #include "sortition/v1/ranking.grpc.pb.h"
@@ -27,34 +25,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kReconnectMilliseconds = 100;
-constexpr int kMaxReconnectMilliseconds = 2000;
-
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
-                                           const Credentials& credentials) {
-  grpc::ChannelArguments arguments;
-  if (!credentials.server_name.empty()) {
-    arguments.SetSslTargetNameOverride(credentials.server_name);
-  }
-  // Otherwise, channels to one address share connections.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // Short, so that a retry finds a server that came back, and does not wait for
-  // the channel's own back-off.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,
-                   kReconnectMilliseconds);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
-                   kMaxReconnectMilliseconds);
-  arguments.SetMaxReceiveMessageSize(-1);
-  return grpc::CreateCustomChannel(address, credentials.channel, arguments);
-}
-
-// Returns the addresses in `list`; one of gRPC's own lists is one address.
-std::vector<std::string> SplitAddresses(const std::string& list) {
-  if (absl::StartsWith(list, "ipv4:") || absl::StartsWith(list, "ipv6:")) {
-    return {list};
-  }
-  return absl::StrSplit(list, ',');
-}
+// Attempts of a call at one address, and at each of several.
+constexpr uint32_t kAttemptsAtOne = 3;
+constexpr uint32_t kAttemptsAtEach = 10;
 
 absl::Status Validate(const std::string& address, const CallOptions& options) {
   for (const std::string& server : SplitAddresses(address)) {
@@ -69,7 +42,7 @@ absl::Status Validate(const std::string& address, const CallOptions& options) {
         absl::StrCat("deadline_seconds is ", options.deadline_seconds,
                      ", must be positive and finite"));
   }
-  if (options.max_attempts < 1) {
+  if (options.max_attempts == 0u) {
     return absl::InvalidArgumentError("max_attempts is 0, must be at least 1");
   }
   if (!(options.first_backoff_seconds >= 0) ||
@@ -80,10 +53,6 @@ absl::Status Validate(const std::string& address, const CallOptions& options) {
         "]"));
   }
   return absl::OkStatus();
-}
-
-void FillDecisionId(v1::DecisionContext* context) {
-  if (context->decision_id().empty()) context->set_decision_id(MakeUuidV7());
 }
 
 // Null where the request is of no kind: the server says so.
@@ -124,26 +93,23 @@ grpc::Status AskOverStream(v1::Ranking::Stub* ranking,
   return {grpc::StatusCode::INTERNAL, "the stream ended before its answers"};
 }
 
-// Whether the server is away. One that closes its port ends calls as CANCELLED;
-// callers cannot: they never see the context of a call.
-bool IsAway(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-         status.error_code() == grpc::StatusCode::CANCELLED;
-}
-
-// Returns the address of the one server that a call reached, if `address`
-// stands for others, too; otherwise nothing. A call that reached none has the
-// target of its channel as `peer`.
-std::optional<std::string> OneOfSeveral(const std::string& peer,
-                                        const std::string& address) {
-  const bool is_server = absl::StartsWith(peer, "ipv4:") ||
-                         absl::StartsWith(peer, "ipv6:") ||
-                         absl::StartsWith(peer, "unix:");
-  if (!is_server || absl::StrContains(peer, ',') || peer == address ||
-      absl::EndsWith(peer, absl::StrCat(":", address))) {
+// Returns in how many seconds an overloaded server asks to be tried again, if
+// it does.
+std::optional<double> RetryAfterSeconds(const grpc::Status& status,
+                                        const grpc::ClientContext& context) {
+  if (status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED) {
     return std::nullopt;
   }
-  return peer;
+  const auto& trailers = context.GetServerTrailingMetadata();
+  const auto hint = trailers.find("grpc-retry-pushback-ms");
+  uint32_t milliseconds = 0;
+  if (hint == trailers.end() ||
+      !absl::SimpleAtoi(
+          absl::string_view(hint->second.data(), hint->second.size()),
+          &milliseconds)) {
+    return std::nullopt;
+  }
+  return 1e-3 * milliseconds;
 }
 
 }  // namespace
@@ -189,20 +155,30 @@ Client::Client(const std::string& address, const CallOptions& options,
     : address_(address),
       options_(options),
       credentials_(std::move(credentials)),
+      choice_(SplitAddresses(address), options.retry_budget),
       jitter_(HashBytes(MakeUuidV7())) {
-  for (const std::string& server : SplitAddresses(address)) {
+  for (const std::string& server : choice_.addresses()) {
     servers_.push_back(std::make_unique<Stubs>(server, credentials_));
   }
 }
 
-// Rendezvous hashing: the server whose hash with the id is the largest.
-const Client::Stubs& Client::ServerOf(absl::string_view decision_id) const {
-  const auto weight = [&](const std::unique_ptr<Stubs>& server) {
-    return HashBytes(absl::StrCat(server->address, " ", decision_id)).low;
-  };
-  return **std::max_element(
-      servers_.begin(), servers_.end(),
-      [&](const auto& a, const auto& b) { return weight(a) < weight(b); });
+void Client::FillDecisionId(v1::DecisionContext* context) const {
+  if (!context->decision_id().empty()) return;
+  context->set_decision_id(choice_.NewDecisionId(Clock::now()));
+}
+
+std::vector<size_t> Client::ReportRoute(absl::string_view decision_id) const {
+  if (options_.any_server) return choice_.Route(decision_id, Clock::now());
+  return {choice_.Of(decision_id)};
+}
+
+size_t Client::IndexOf(const Stubs& stubs) const {
+  const auto server =
+      std::find_if(servers_.begin(), servers_.end(),
+                   [&](const auto& each) { return each.get() == &stubs; });
+  // A server behind an address that stands for several.
+  if (server == servers_.end()) return 0;
+  return static_cast<size_t>(server - servers_.begin());
 }
 
 // Without a connection, the pause ends as soon as there is one. Waiting for it
@@ -223,55 +199,86 @@ bool Client::Pause(const Stubs& stubs, Clock::duration pause,
 }
 
 absl::Status Client::CallWithRetries(
-    const Stubs& first,
-    const std::function<grpc::Status(const Stubs&, grpc::ClientContext*)>&
-        call) {
-  const auto seconds = [](double count) {
-    return std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(count));
-  };
+    std::vector<size_t> route, bool shares_time,
+    const std::function<grpc::Status(const Stubs&, grpc::ClientContext*)>& call,
+    size_t* server) {
   const Clock::time_point deadline =
-      Clock::now() + seconds(options_.deadline_seconds);
-  double backoff = options_.first_backoff_seconds;
-  const Stubs* stubs = &first;
+      Clock::now() +
+      std::chrono::duration_cast<Clock::duration>(
+          std::chrono::duration<double>(options_.deadline_seconds));
+  const bool stays = route.size() == 1 && !options_.any_server;
+  Attempts attempts(
+      {.max_rounds = options_.max_attempts.value_or(
+           servers_.size() == 1 ? kAttemptsAtOne : kAttemptsAtEach),
+       .deadline = deadline,
+       .first_backoff_seconds = options_.first_backoff_seconds,
+       .max_backoff_seconds = options_.max_backoff_seconds,
+       .shares_time = shares_time},
+      std::move(route), &choice_);
   std::optional<Stubs> reached;  // The one server that may have answered.
-  for (uint32_t attempt = 1;; ++attempt) {
+  for (;;) {
+    const Clock::time_point now = Clock::now();
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() +
-                         (deadline - Clock::now()));
+                         (attempts.Begin(now) - now));
     if (!credentials_.authorization.empty()) {
       context.AddMetadata("authorization", credentials_.authorization);
     }
-    const grpc::Status status = call(*stubs, &context);
-    if (!IsAway(status) || attempt >= options_.max_attempts) {
-      return FromGrpcStatus(status);
+    const Stubs& named = *servers_[attempts.server()];
+    const grpc::Status status = call(reached ? *reached : named, &context);
+    if (status.ok()) {
+      attempts.Answered();
+      *server = attempts.server();
+      return absl::OkStatus();
     }
-    const auto server = OneOfSeveral(context.peer(), first.address);
-    if (server.has_value() && !reached.has_value()) {
-      stubs = &reached.emplace(*server, credentials_);
+    const std::optional<Clock::duration> pause = attempts.PauseAfter(
+        {FromGrpcStatus(status), RetryAfterSeconds(status, context)},
+        jitter_.Uniform(next_jitter_.fetch_add(1)), Clock::now());
+    if (!pause.has_value()) return attempts.Error();
+    if (stays && !reached.has_value()) {
+      const auto peer = OneOfSeveral(context.peer(), named.address);
+      if (peer.has_value()) reached.emplace(*peer, credentials_);
     }
-    const Clock::duration pause =
-        seconds(backoff * jitter_.Uniform(next_jitter_.fetch_add(1)));
-    if (!Pause(*stubs, pause, deadline)) return FromGrpcStatus(status);
-    backoff = std::min(2 * backoff, options_.max_backoff_seconds);
+    const Stubs& next = reached ? *reached : *servers_[attempts.server()];
+    if (!Pause(next, *pause, deadline)) return attempts.Error();
   }
 }
 
 template <typename Response, typename Send>
-absl::StatusOr<Response> Client::Call(const Stubs& server, const Send& send) {
+absl::StatusOr<Response> Client::Call(std::vector<size_t> route,
+                                      const Send& send) {
   Response response;
+  size_t server = 0;
   const absl::Status status = CallWithRetries(
-      server, [&](const Stubs& stubs, grpc::ClientContext* context) {
+      std::move(route), /*shares_time=*/true,
+      [&](const Stubs& stubs, grpc::ClientContext* context) {
         return send(stubs, context, &response);
-      });
+      },
+      &server);
   if (!status.ok()) return status;
+  return response;
+}
+
+template <typename Response, typename Send>
+absl::StatusOr<Response> Client::Decide(const std::string& decision_id,
+                                        const Send& send) {
+  Response response;
+  size_t server = 0;
+  const absl::Status status = CallWithRetries(
+      choice_.Route(decision_id, Clock::now()), /*shares_time=*/true,
+      [&](const Stubs& stubs, grpc::ClientContext* context) {
+        return send(stubs, context, &response);
+      },
+      &server);
+  if (!status.ok()) return status;
+  choice_.Decided(decision_id, server);
   return response;
 }
 
 absl::StatusOr<v1::RankResponse> Client::Rank(v1::RankRequest request) {
   FillDecisionId(request.mutable_context());
-  return Call<v1::RankResponse>(
-      ServerOf(request.context().decision_id()),
+  return Decide<v1::RankResponse>(
+      request.context().decision_id(),
       [&](const auto& stubs, auto* context, auto* response) {
         return stubs.ranking->Rank(context, request, response);
       });
@@ -279,8 +286,8 @@ absl::StatusOr<v1::RankResponse> Client::Rank(v1::RankRequest request) {
 
 absl::StatusOr<v1::SelectResponse> Client::Select(v1::SelectRequest request) {
   FillDecisionId(request.mutable_context());
-  return Call<v1::SelectResponse>(
-      ServerOf(request.context().decision_id()),
+  return Decide<v1::SelectResponse>(
+      request.context().decision_id(),
       [&](const auto& stubs, auto* context, auto* response) {
         return stubs.ranking->Select(context, request, response);
       });
@@ -288,8 +295,8 @@ absl::StatusOr<v1::SelectResponse> Client::Select(v1::SelectRequest request) {
 
 absl::StatusOr<v1::LabelResponse> Client::Label(v1::LabelRequest request) {
   FillDecisionId(request.mutable_context());
-  return Call<v1::LabelResponse>(
-      ServerOf(request.context().decision_id()),
+  return Decide<v1::LabelResponse>(
+      request.context().decision_id(),
       [&](const auto& stubs, auto* context, auto* response) {
         return stubs.ranking->Label(context, request, response);
       });
@@ -298,8 +305,8 @@ absl::StatusOr<v1::LabelResponse> Client::Label(v1::LabelRequest request) {
 absl::StatusOr<v1::AggregateResponse> Client::Aggregate(
     v1::AggregateRequest request) {
   FillDecisionId(request.mutable_context());
-  return Call<v1::AggregateResponse>(
-      ServerOf(request.context().decision_id()),
+  return Decide<v1::AggregateResponse>(
+      request.context().decision_id(),
       [&](const auto& stubs, auto* context, auto* response) {
         return stubs.ranking->Aggregate(context, request, response);
       });
@@ -307,21 +314,34 @@ absl::StatusOr<v1::AggregateResponse> Client::Aggregate(
 
 absl::StatusOr<std::vector<v1::RankStreamResponse>> Client::RankStream(
     std::vector<v1::RankStreamRequest> requests) {
-  std::map<const Stubs*, std::vector<size_t>> by_server;
+  std::vector<std::string> ids(requests.size());
+  std::map<size_t, std::vector<size_t>> by_server;
   for (size_t i = 0; i < requests.size(); ++i) {
     v1::DecisionContext* const context = ContextOf(&requests[i]);
-    if (context != nullptr) FillDecisionId(context);
-    by_server[&ServerOf(context == nullptr ? "" : context->decision_id())]
-        .push_back(i);
+    if (context != nullptr) {
+      FillDecisionId(context);
+      ids[i] = context->decision_id();
+    }
+    by_server[choice_.Of(ids[i])].push_back(i);
   }
   std::vector<v1::RankStreamResponse> answers(requests.size());
-  for (const auto& [server, places] : by_server) {
+  for (const auto& [home, places] : by_server) {
     size_t answered = 0;
+    size_t server = 0;
     const absl::Status status = CallWithRetries(
-        *server, [&](const Stubs& stubs, grpc::ClientContext* context) {
-          return AskOverStream(stubs.ranking.get(), context, requests, places,
-                               &answered, &answers);
-        });
+        choice_.Route(ids[places.front()], Clock::now()),
+        /*shares_time=*/false,
+        [&](const Stubs& stubs, grpc::ClientContext* context) {
+          const size_t before = answered;
+          const grpc::Status ended =
+              AskOverStream(stubs.ranking.get(), context, requests, places,
+                            &answered, &answers);
+          for (size_t i = before; i < answered; ++i) {
+            choice_.Decided(ids[places[i]], IndexOf(stubs));
+          }
+          return ended;
+        },
+        &server);
     if (!status.ok()) return status;
   }
   return answers;
@@ -330,7 +350,7 @@ absl::StatusOr<std::vector<v1::RankStreamResponse>> Client::RankStream(
 absl::StatusOr<v1::ReportShownResponse> Client::ReportShown(
     const v1::ReportShownRequest& request) {
   return Call<v1::ReportShownResponse>(
-      ServerOf(request.decision_id()),
+      ReportRoute(request.decision_id()),
       [&](const auto& stubs, auto* context, auto* response) {
         return stubs.ranking->ReportShown(context, request, response);
       });
@@ -341,18 +361,20 @@ absl::StatusOr<v1::ReportFeedbackResponse> Client::ReportFeedback(
   for (v1::Feedback& feedback : *request.mutable_feedback()) {
     if (feedback.feedback_id().empty()) feedback.set_feedback_id(MakeUuidV7());
   }
-  std::map<const Stubs*, v1::ReportFeedbackRequest> by_server;
+  std::map<size_t, v1::ReportFeedbackRequest> by_server;
   for (v1::Feedback& feedback : *request.mutable_feedback()) {
-    *by_server[&ServerOf(feedback.decision_id())].add_feedback() =
+    *by_server[choice_.Of(feedback.decision_id())].add_feedback() =
         std::move(feedback);
   }
   // Without feedback, the server says what is wrong.
-  if (by_server.empty()) by_server[servers_.front().get()] = request;
+  if (by_server.empty()) by_server[0] = request;
   v1::ReportFeedbackResponse all;
   absl::Status status;
   for (const auto& [server, part] : by_server) {
     const auto accepted = Call<v1::ReportFeedbackResponse>(
-        *server, [&](const auto& stubs, auto* context, auto* response) {
+        part.feedback().empty() ? std::vector<size_t>{server}
+                                : ReportRoute(part.feedback(0).decision_id()),
+        [&](const auto& stubs, auto* context, auto* response) {
           return stubs.ranking->ReportFeedback(context, part, response);
         });
     // The feedback of others must not depend on a server that is away.
@@ -364,17 +386,16 @@ absl::StatusOr<v1::ReportFeedbackResponse> Client::ReportFeedback(
 }
 
 absl::StatusOr<v1::ListModelsResponse> Client::ListModels() {
-  return Call<v1::ListModelsResponse>(
-      *servers_.front(), [&](const auto& stubs, auto* context, auto* response) {
-        return stubs.models->ListModels(context, v1::ListModelsRequest(),
-                                        response);
-      });
+  return Call<v1::ListModelsResponse>({0}, [&](const auto& stubs, auto* context,
+                                               auto* response) {
+    return stubs.models->ListModels(context, v1::ListModelsRequest(), response);
+  });
 }
 
 absl::StatusOr<v1::DescribeModelResponse> Client::DescribeModel(
     const v1::DescribeModelRequest& request) {
   return Call<v1::DescribeModelResponse>(
-      *servers_.front(), [&](const auto& stubs, auto* context, auto* response) {
+      {0}, [&](const auto& stubs, auto* context, auto* response) {
         return stubs.models->DescribeModel(context, request, response);
       });
 }
@@ -382,14 +403,14 @@ absl::StatusOr<v1::DescribeModelResponse> Client::DescribeModel(
 absl::StatusOr<v1::ChangeServingResponse> Client::ChangeServing(
     const v1::ChangeServingRequest& request) {
   return Call<v1::ChangeServingResponse>(
-      *servers_.front(), [&](const auto& stubs, auto* context, auto* response) {
+      {0}, [&](const auto& stubs, auto* context, auto* response) {
         return stubs.models->ChangeServing(context, request, response);
       });
 }
 
 absl::Status Client::ReloadModels() {
   return Call<v1::ReloadModelsResponse>(
-             *servers_.front(),
+             {0},
              [&](const auto& stubs, auto* context, auto* response) {
                return stubs.models->ReloadModels(
                    context, v1::ReloadModelsRequest(), response);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/rpc/credentials.h"
+#include "client/rpc/server_choice.h"
 #include "core/base/random.h"
 #include "sortition/v1/models.pb.h"
 #include "sortition/v1/ranking.pb.h"
@@ -25,33 +27,47 @@ class Status;
 namespace sortition {
 
 struct CallOptions {
-  double deadline_seconds = 5;         // For a call and its retries; > 0.
-  uint32_t max_attempts = 3;           // At least 1.
+  double deadline_seconds = 5;  // For a call and its retries; > 0.
+  // Attempts of a call at each address, at least 1; unset: 3 with one address,
+  // 10 with several.
+  std::optional<uint32_t> max_attempts = std::nullopt;
   double first_backoff_seconds = 0.1;  // Doubles with every retry; >= 0.
   double max_backoff_seconds = 2;
+  // Retries that a client with several addresses may make after each address of
+  // a call has failed once. A retry takes one, ten answers give one back.
+  uint32_t retry_budget = 500;
+  // The spools of all servers are joined together, so that reports, too, may go
+  // to another server if the one of their decision is away.
+  bool any_server = false;
   SecurityOptions security = {};
 };
 
 // Thread-safe. Calls block until the answer, an error or the deadline.
 //
-// A call is retried only where the server is away (UNAVAILABLE, or CANCELLED by
-// a server that closes its port), after a random share of a back-off that grows
-// exponentially. That is safe for every call.
+// A call is retried only if the server is away: UNAVAILABLE, or CANCELLED by a
+// server that closes its port. With several addresses, an attempt also ends
+// when it has taken half of the time that is left, and an overloaded server is
+// tried again when it asks to be.
+//
+// With one address, a retry follows after a random share of a back-off that
+// grows exponentially. With several, the id of a decision chooses the server
+// that is asked first. If it is away, the decision goes to the next server with
+// the same id, without a pause; after all of them, as with one address.
+//
 // The draw of a decision is a function of its id and the model's version, so
 // that a repetition gives the same answer; a request without an id gets a UUID
-// here before the first attempt. Where another version serves by then, and the
-// first answer was logged, the join leaves the decision out (docs/join.md).
-// Feedback counts once per feedback id, and the other calls change nothing
-// twice.
+// here before the first attempt. If the answer of one server was lost and
+// another one decided again, the spools of both have the decision. One join of
+// both spools makes one tuple of it, or none if the versions differ. Two joins
+// make two tuples (docs/join.md).
 //
-// All of that holds within the spool of one server. With several servers, all
-// calls about a decision go to the one that its id chooses. A server that is
-// added or removed takes over, or leaves, only its own share of the ids.
+// Reports go to the server of their decision and wait for it: only a join of
+// its spool knows the decision. With `any_server` they fail over, too. Feedback
+// counts once per feedback id.
 //
 // An address can stand for several servers, too; then the retries of a call go
-// to the server that its first attempt reached, and fail with it. The next call
-// may reach another one. To repeat a decision there is up to the caller: it can
-// make a second tuple, unless the first server said that it was draining.
+// to the server that its first attempt reached, and fail with it, unless
+// `any_server` is set.
 class Client {
  public:
   ~Client();
@@ -71,8 +87,9 @@ class Client {
   absl::StatusOr<v1::LabelResponse> Label(v1::LabelRequest request);
   absl::StatusOr<v1::AggregateResponse> Aggregate(v1::AggregateRequest request);
   // Decides many requests over one stream for each server, and returns their
-  // answers in order; an answer may be the error of its request. What a server
-  // has not answered when it drains is asked again. The deadline is for all.
+  // answers in order; an answer may be the error of its request. Requests that
+  // a server has not answered when it goes away are sent to the next one. The
+  // deadline is for all; a stream may use all of it.
   absl::StatusOr<std::vector<v1::RankStreamResponse>> RankStream(
       std::vector<v1::RankStreamRequest> requests);
   absl::StatusOr<v1::ReportShownResponse> ReportShown(
@@ -97,15 +114,25 @@ class Client {
 
   struct Stubs;
 
-  // Returns the server of a decision.
-  const Stubs& ServerOf(absl::string_view decision_id) const;
+  // Returns the index of the address.
+  size_t IndexOf(const Stubs& stubs) const;
+  // Fills in the id, if there is none.
+  void FillDecisionId(v1::DecisionContext* context) const;
+  // Returns the servers that may take reports about a decision.
+  std::vector<size_t> ReportRoute(absl::string_view decision_id) const;
   // Sends one call, `send`(stubs, context, response), with retries.
   template <typename Response, typename Send>
-  absl::StatusOr<Response> Call(const Stubs& server, const Send& send);
+  absl::StatusOr<Response> Call(std::vector<size_t> route, const Send& send);
+  // The same for a decision, whose id is set.
+  template <typename Response, typename Send>
+  absl::StatusOr<Response> Decide(const std::string& decision_id,
+                                  const Send& send);
+  // Sets `*server` to the server that answered.
   absl::Status CallWithRetries(
-      const Stubs& server,
+      std::vector<size_t> route, bool shares_time,
       const std::function<grpc::Status(const Stubs&, grpc::ClientContext*)>&
-          call);
+          call,
+      size_t* server);
   // Waits; returns false where no time is left for another attempt.
   static bool Pause(const Stubs& stubs,
                     std::chrono::steady_clock::duration pause,
@@ -114,7 +141,8 @@ class Client {
   const std::string address_;
   const CallOptions options_;
   const Credentials credentials_;
-  std::vector<std::unique_ptr<Stubs>> servers_;
+  ServerChoice choice_;
+  std::vector<std::unique_ptr<Stubs>> servers_;  // By address.
   const CounterRandom jitter_;
   std::atomic<uint32_t> next_jitter_{0};
 };

@@ -9,7 +9,10 @@ absl::StatusOr<std::unique_ptr<Client>> ConnectClient(
   return Client::Connect(
       options.server(),
       {.deadline_seconds = options.deadline_seconds(),
-       .max_attempts = options.max_attempts(),
+       .max_attempts = options.has_max_attempts()
+                           ? std::optional<uint32_t>(options.max_attempts())
+                           : std::nullopt,
+       .any_server = options.any_server(),
        .security = {.ca_file = options.ca_file(),
                     .certificate_file = options.certificate_file(),
                     .key_file = options.key_file(),

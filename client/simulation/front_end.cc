@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -50,19 +51,31 @@ RankReaderOptions ReaderOptions(const config::v1::SimulateOptions& options,
 }  // namespace
 
 std::optional<uint64_t> SharedLoop::Next() {
-  if (Clock::now() >= deadline_) return std::nullopt;
-  if (version_seen_ && next_ >= decisions_) return std::nullopt;
+  if (Clock::now() >= plan_.deadline) return std::nullopt;
+  if (version_seen_ && next_ >= plan_.decisions) return std::nullopt;
   const uint64_t index = next_.fetch_add(1);
-  if (version_seen_ && index >= decisions_) {
-    // Another connection took the last one.
+  // Another connection took the last one, or there is no time for it.
+  if ((version_seen_ && index >= plan_.decisions) ||
+      TimeOf(index) >= plan_.deadline) {
     next_.fetch_sub(1);
     return std::nullopt;
   }
   return index;
 }
 
+SharedLoop::Clock::time_point SharedLoop::TimeOf(uint64_t index) const {
+  if (plan_.rate == 0) return plan_.start;
+  return plan_.start + std::chrono::duration_cast<Clock::duration>(
+                           std::chrono::duration<double>(
+                               static_cast<double>(index) / plan_.rate));
+}
+
+std::string SharedLoop::DecisionId(uint64_t index) const {
+  return absl::StrCat(plan_.id_prefix, index);
+}
+
 void SharedLoop::Answered(uint64_t version) {
-  if (until_version_ == version) version_seen_ = true;
+  if (plan_.until_version == version) version_seen_ = true;
 }
 
 absl::StatusOr<std::unique_ptr<FrontEnd>> FrontEnd::Create(
@@ -90,6 +103,7 @@ FrontEnd::FrontEnd(const config::v1::SimulateOptions& options,
 
 void FrontEnd::Run() {
   while (const std::optional<uint64_t> index = loop_.Next()) {
+    WaitFor(*index);
     Decide(*index);
     if (pending_.feedback_size() >= kFeedbackBatch ||
         SecondsSince(pending_since_) > kFeedbackSeconds) {
@@ -97,6 +111,15 @@ void FrontEnd::Run() {
     }
   }
   SendFeedback();
+}
+
+void FrontEnd::WaitFor(uint64_t index) {
+  const Clock::time_point time = loop_.TimeOf(index);
+  const Clock::duration pause = time - Clock::now();
+  if (pause <= Clock::duration::zero()) return;
+  // Feedback must not wait for a slow rate.
+  if (pause > std::chrono::duration<double>(kFeedbackSeconds)) SendFeedback();
+  std::this_thread::sleep_until(time);
 }
 
 void FrontEnd::Decide(uint64_t index) {
@@ -107,7 +130,7 @@ void FrontEnd::Decide(uint64_t index) {
   const LabelledQuery& query =
       queries_.queries[std::min(place, queries_.queries.size() - 1)];
   v1::DecisionContext context;
-  context.set_decision_id(absl::StrCat("sim-", seed_text_, "-", index));
+  context.set_decision_id(loop_.DecisionId(index));
   context.set_model(options_.model());
   if (options_.units() > 0) SetUser(index, &context);
   SetQueryCandidates(query, queries_.num_features,

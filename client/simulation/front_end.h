@@ -23,15 +23,26 @@ namespace sortition {
 // The state that the connections share. Thread-safe.
 class SharedLoop {
  public:
-  SharedLoop(uint64_t decisions, std::optional<uint64_t> until_version,
-             std::chrono::steady_clock::time_point deadline)
-      : decisions_(decisions),
-        until_version_(until_version),
-        deadline_(deadline),
-        version_seen_(!until_version.has_value()) {}
+  using Clock = std::chrono::steady_clock;
+
+  // What the connections do together.
+  struct Plan {
+    uint64_t decisions = 0;
+    std::optional<uint64_t> until_version;
+    Clock::time_point start;
+    Clock::time_point deadline;
+    double rate = 0;        // Decisions per second; 0: no limit.
+    std::string id_prefix;  // Of decision ids, before the number.
+  };
+  explicit SharedLoop(Plan plan)
+      : plan_(std::move(plan)),
+        version_seen_(!plan_.until_version.has_value()) {}
 
   // Returns the number of the next decision to ask for; nothing at the end.
   std::optional<uint64_t> Next();
+  // Returns the earliest time at which to ask for a decision.
+  Clock::time_point TimeOf(uint64_t index) const;
+  std::string DecisionId(uint64_t index) const;
   void Answered(uint64_t version);
   void Failed() { ++failed_; }
 
@@ -40,9 +51,7 @@ class SharedLoop {
   bool version_seen() const { return version_seen_; }
 
  private:
-  const uint64_t decisions_;
-  const std::optional<uint64_t> until_version_;
-  const std::chrono::steady_clock::time_point deadline_;
+  const Plan plan_;
   std::atomic<uint64_t> next_{0};
   std::atomic<uint64_t> failed_{0};
   std::atomic<bool> version_seen_;
@@ -67,6 +76,8 @@ class FrontEnd {
            const LabelledQueries& queries, SharedLoop* loop, RankReader reader,
            std::unique_ptr<Client> client);
 
+  // Waits until the decision may be asked for.
+  void WaitFor(uint64_t index);
   void Decide(uint64_t index);
   // Names the user of the decision, who has the same attributes in every run.
   void SetUser(uint64_t index, v1::DecisionContext* context) const;

@@ -6,12 +6,15 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/rpc/uuid.h"
 #include "client/simulation/front_end.h"
+#include "core/base/hash.h"
 #include "core/base/status_macros.h"
 
 namespace sortition {
@@ -101,6 +104,13 @@ absl::Status CheckData(const LabelledQueries& queries) {
   return absl::OkStatus();
 }
 
+std::string IdPrefix(const config::v1::SimulateOptions& options) {
+  const std::string prefix = absl::StrCat("sim-", options.seed(), "-");
+  if (!options.unique_ids()) return prefix;
+  const uint64_t run = HashBytes(MakeUuidV7()).low;
+  return absl::StrCat(prefix, absl::Hex(run, absl::kZeroPad16), "-");
+}
+
 absl::StatusOr<std::optional<uint64_t>> UntilVersion(
     const config::v1::SimulateOptions& options) {
   if (options.until_version().empty()) return std::optional<uint64_t>();
@@ -123,9 +133,14 @@ absl::StatusOr<SimulateResult> Simulate(
                    UntilVersion(options));
   const Clock::time_point start = Clock::now();
   SharedLoop loop(
-      options.decisions(), version,
-      start + std::chrono::duration_cast<Clock::duration>(
-                  std::chrono::duration<double>(options.max_seconds())));
+      {.decisions = options.decisions(),
+       .until_version = version,
+       .start = start,
+       .deadline =
+           start + std::chrono::duration_cast<Clock::duration>(
+                       std::chrono::duration<double>(options.max_seconds())),
+       .rate = options.rate(),
+       .id_prefix = IdPrefix(options)});
   std::vector<std::unique_ptr<FrontEnd>> front_ends;
   for (uint32_t i = 0; i < options.connections(); ++i) {
     ASSIGN_OR_RETURN(std::unique_ptr<FrontEnd> front_end,

@@ -68,11 +68,12 @@ struct SimulateProgress {
 };
 
 // Decision i asks query UnitInterval(hash(seed, i)) · queries under the id
-// "sim-<seed>-<i>": the same seed asks the same again. Ends after
-// options.decisions(), where until_version is set not before that version has
-// answered, and in any case after max_seconds. Calls `report_progress` (may be
-// empty) twice a second from this thread. InvalidArgument for unusable options
-// or data; failed calls are counted, not returned.
+// "sim-<seed>-<i>": the same seed asks the same again. With unique_ids the id
+// is "sim-<seed>-<random>-<i>". Ends after options.decisions(), where
+// until_version is set not before that version has answered, and in any case
+// after max_seconds. Calls `report_progress` (may be empty) twice a second from
+// this thread. InvalidArgument for unusable options or data; failed calls are
+// counted, not returned.
 absl::StatusOr<SimulateResult> Simulate(
     const config::v1::SimulateOptions& options, const LabelledQueries& queries,
     const std::function<void(const SimulateProgress&)>& report_progress);

@@ -25,6 +25,9 @@ std::string CertificateName(const grpc::ServerContext& context) {
   return names.empty() ? "" : std::string(names[0].data(), names[0].size());
 }
 
+// A caller with a known token has at least one role.
+constexpr Role kAnyRole = static_cast<Role>(~uint32_t{0});
+
 // What the metadata of calls over HTTP begin with.
 const std::string& HttpMark() {
   static const std::string mark = [] {
@@ -98,9 +101,10 @@ absl::Status AuthorizeCall(const Authorizer* authorizer, Role role,
   std::string name;
   absl::Status status;
   if (authorizer != nullptr) {
-    const auto caller = authorizer->Check(role, context);
-    status = caller.status();
+    // Who called is known, even if the role is wrong.
+    const auto caller = authorizer->Check(kAnyRole, context);
     if (caller.ok()) name = (*caller)->name;
+    status = authorizer->Check(role, context).status();
   }
   uint64_t left_out = 0;
   if (role != Role::kAdmin || !MayLog(status, &left_out)) return status;

@@ -8,6 +8,7 @@ export const {status} = grpc;
 const answers = {
   Rank: ({context}) => ({result: {decisionId: context.decisionId, model: {}}, order: [0]}),
   Select: ({context}) => ({result: {decisionId: context.decisionId, model: {}}, selected: 0}),
+  ReportShown: () => ({}),
   ReportFeedback: ({feedback}) => ({accepted: feedback.length}),
 };
 
@@ -40,6 +41,7 @@ export class FakeServer {
   reset() {
     this.calls = [];        // {request, metadata, deadline, peer, host}, in order.
     this.errors = [];       // Codes of the next answers.
+    this.error = undefined; // Code of all others; undefined: they succeed.
     this.isSilent = false;  // Calls get no answer.
     this.pushbackMs = 250;  // When errors ask to be tried again.
     this.#wasCancelled = false;
@@ -55,7 +57,7 @@ export class FakeServer {
     });
     this.#events.emit('called');
     if (this.isSilent) return;
-    const code = this.errors.shift();
+    const code = this.errors.shift() ?? this.error;
     if (code === undefined) return callback(null, answers[name](request));
     const trailer = new grpc.Metadata();
     trailer.set('grpc-retry-pushback-ms', String(this.pushbackMs));

@@ -136,7 +136,7 @@ test('retries of a name that stands for several servers stay with the one that w
   named.close();
 });
 
-test('what reached no server is decided by another one, under an id of that', async () => {
+test('what reached no server is decided by another one, under its id', async () => {
   const gone = await FakeServer.start();
   gone.stop();
   const two = new Ranker({addresses: [fake.address, gone.address]});

@@ -1,5 +1,5 @@
-// A rolling restart of two servers, and the death of one, under load: what
-// callers were told is in the log, once, and nothing else is.
+// A rolling restart of two servers, the death of each, and an outage of one, under
+// load: no call fails, and what callers were told is in the logs and nothing else is.
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Ranker} from 'sortition';
@@ -31,9 +31,8 @@ async function work(ranker, worker, ledger, isOver) {
   }
 }
 
-test('restarts and a kill lose nothing and double nothing', async () => {
-  const ranker = new Ranker({addresses: servers.map(({address}) => address), deadlineMs: 120000,
-    retries: {maxAttempts: 1000, firstBackoffMs: 20, maxBackoffMs: 200}});
+test('restarts, kills and an outage fail no call and lose nothing', async () => {
+  const ranker = new Ranker({addresses: servers.map(({address}) => address), anyServer: true});
   const ledger = new Map();
   let isOver = false;
   const load = Promise.all(Array.from({length: workers}, (_, worker) => work(ranker, worker, ledger, () => isOver)));
@@ -49,6 +48,7 @@ test('restarts and a kill lose nothing and double nothing', async () => {
         await server.start();
       }
     }
+    await servers[0].stop();
     await grown(150);
     isOver = true;
     await load;
@@ -61,27 +61,25 @@ test('restarts and a kill lose nothing and double nothing', async () => {
 });
 
 function check(ledger) {
-  const decisions = new Map();  // Id → the spool and the actions of its records.
-  const feedback = new Map();   // Id → spool.
+  const records = servers.flatMap((server) => server.records().map(({record}) => record));
+  const decisions = new Map();  // Id → what was decided, and how often it was shown.
   let repeated = 0;
-  for (const server of servers) {
-    for (const {record} of server.records()) {
-      if (record.decision) {
-        const {decision_id: id, action} = record.decision;
-        repeated += decisions.has(id);
-        const seen = decisions.get(id) ?? {server, action, shown: 0};
-        decisions.set(id, seen);
-        assert.equal(seen.server, server, `${id} is in two spools`);
-        assert.deepEqual(action, seen.action, `${id} has two answers`);
-      }
-      if (record.feedback) {
-        const {feedback_id: id, decision_id: of} = record.feedback;
-        assert.equal(decisions.get(of)?.server, server, `feedback ${id} is not where its decision is`);
-        assert.ok(!feedback.has(id) || feedback.get(id) === server);
-        feedback.set(id, server);
-      }
-      if (record.shown) ++decisions.get(record.shown.decision_id).shown;
+  for (const {decision} of records) {
+    if (!decision) continue;
+    const {decision_id: id, action} = decision;
+    const seen = decisions.get(id);
+    // A call whose answer was lost may be in both spools. The join makes one tuple of equal answers.
+    if (seen) assert.deepEqual(action, seen.action, `${id} has two answers`);
+    repeated += seen !== undefined;
+    decisions.set(id, seen ?? {action, shown: 0});
+  }
+  const feedback = new Set();
+  for (const record of records) {
+    if (record.feedback) {
+      assert.ok(decisions.has(record.feedback.decision_id));
+      feedback.add(record.feedback.feedback_id);
     }
+    if (record.shown) ++decisions.get(record.shown.decision_id).shown;
   }
   for (const [id, entry] of ledger) {
     assert.deepEqual(decisions.get(id)?.action, entry.order, `${id} was answered so`);

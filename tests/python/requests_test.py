@@ -400,8 +400,10 @@ class ContextTest(unittest.TestCase):
             (lambda: Ranker("a:1", retries=3), "retries is 3 .* a RetryPolicy"),
             (lambda: Ranker("a:1", security="x"), "security is 'x' .* a Security"),
             (lambda: Ranker("a:1", routing_header="x"), "routing_header is 'x'"),
+            (lambda: Ranker("a:1", any_server="x"), "any_server is .x."),
             (lambda: RetryPolicy(max_attempts=True), "max_attempts is True"),
             (lambda: RetryPolicy(first_backoff="1"), "first_backoff is '1'"),
+            (lambda: RetryPolicy(budget="1"), "budget is '1'"),
             (lambda: Security(token_file=5).metadata(), "token_file is 5"),
         ):
             with self.subTest(said), self.assertRaisesRegex(TypeError, said):
@@ -447,9 +449,9 @@ class IdsTest(unittest.TestCase):
         for away in (0, 2, 3):
             several.set_serving(away, False)
         for _ in range(20):
-            decision_id, server = several.new_decision()
-            self.assertEqual(several.of(decision_id), server)
-            self.assertEqual(server, 1)
+            decision_id, route = several.new_decision()
+            self.assertEqual(several.of(decision_id), route[0])
+            self.assertEqual(route[0], 1)
 
     def test_addresses_that_are_empty_are_refused(self) -> None:
         for addresses in ("", "a:1,", []):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import pathlib
 import subprocess
@@ -68,6 +69,11 @@ class SecurityTest(ProcessTest):
         self.assertEqual(self.code(address, feedback, "feedback"), "OK")
         self.assertEqual(self.code(address, feedback), "PERMISSION_DENIED")
         self.assertEqual(self.code(address, self.security()), "UNAUTHENTICATED")
+
+        lines = map(json.loads, (self.folder / "server.log").read_text().splitlines())
+        (audit,) = [line for line in lines if line["message"] == "audit"]
+        self.assertEqual((audit["caller"], audit["code"]), ("decide-caller", "PERMISSION_DENIED"))
+        self.assertIn("has not the role admin", audit["reason"])
 
         async def ask() -> str:
             async with sortition.AsyncRanker(address, security=decide) as ranker:

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import shutil
 import signal
-import socket
 import threading
 import unittest
 from collections import Counter
 from concurrent import futures
+from typing import Callable, Iterable
 from unittest import mock
 
 import grpc
 import numpy as np
 
 import sortition
+from fake_servers import unused_port
 from processes import ProcessTest, run, wait_until
 from sortition import logs, servers
 from sortition.v1 import ranking_pb2
 
 MATRIX = np.random.default_rng(1).random((4, 3))
-
-
-def unused_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class FakeServer:
@@ -118,7 +114,7 @@ class ServerThatIsAwayTest(unittest.TestCase):
 
             def run_in_turn(call: object) -> int:
                 # That of the server that is away ends after the other is done.
-                if call.server == 0:
+                if call.attempts.server == 0:
                     self.assertTrue(waits.wait(30))
                 try:
                     return run_one(call)
@@ -144,7 +140,29 @@ class ServerThatIsAwayTest(unittest.TestCase):
         wait_until(lambda: set(threading.enumerate()) <= before, "threads end")
 
 
-class SeveralServersTest(ProcessTest):
+class JoinTest(ProcessTest):
+    def join(self, spools: str, tuples: str, num_tuples: int, window: float) -> logs.Tuples:
+        """Joins spools in one sidecar; returns the tuples when there are enough."""
+        self.sidecar(
+            spools,
+            tuples,
+            (
+                f"--join.reward_wait_time_seconds={window}",
+                "--join.slack_seconds=0.2",
+                "--join.aggregation=SUM",
+                "--segment_seconds=0.2",
+            ),
+        )
+        folder = self.folder / tuples
+
+        def read() -> logs.Tuples:
+            return logs.read_tuples(folder, with_censored=True)
+
+        wait_until(lambda: any(folder.glob("*.seg")) and len(read()) >= num_tuples, "all tuples")
+        return read()
+
+
+class SeveralServersTest(JoinTest):
     def setUp(self) -> None:
         super().setUp()
         self.processes = [self.server("a"), self.server("b")]
@@ -205,12 +223,73 @@ class SeveralServersTest(ProcessTest):
                 wait_until(lambda: ranker.serving()[self.addresses[0]], "health of a")
 
     def test_a_rolling_restart_loses_nothing_and_doubles_nothing(self) -> None:
+        with sortition.Ranker(self.addresses, deadline=60) as ranker:
+            answered, rewarded = self.under_load(ranker, [lambda: self.restart(n) for n in (0, 1)])
+        # Every decision is in the spool of one server: one that drains has decided nothing.
+        logged = [set(self.decisions(name)) for name in "ab"]
+        self.assertEqual(logged[0] | logged[1], answered)
+        self.assertEqual(logged[0] & logged[1], set())
+        self.check_tuples(answered, rewarded)
+
+    def test_with_any_server_a_kill_and_an_outage_fail_no_call_either(self) -> None:
+        def kill_and_restart() -> None:
+            self.processes[0].kill()
+            self.restart(0)
+
+        # No attempt waits for the server that is away, so the deadline is that of few calls.
+        with sortition.Ranker(self.addresses, any_server=True) as ranker:
+            disturbances = (
+                kill_and_restart,
+                lambda: self.restart(1),
+                self.processes[0].stop,  # The rest is without it.
+            )
+            answered, rewarded = self.under_load(ranker, disturbances)
+        # Calls whose answer was lost may be in both spools.
+        self.assertEqual(set(self.decisions("a")) | set(self.decisions("b")), answered)
+        self.check_tuples(answered, rewarded)
+
+    def test_the_library_of_cxx_fails_no_call_either(self) -> None:
+        stop = threading.Event()
+        arguments = (
+            f"--server={','.join(self.addresses)}",
+            "--any_server",
+            "--decisions=200",
+            "--rate=400",
+            "--unique_ids",
+        )
+        errors: list[AssertionError] = []
+
+        def front_end() -> None:
+            while not stop.is_set():
+                try:
+                    run("sortition", "simulate", *arguments)  # Fails if one of its calls does.
+                except AssertionError as error:
+                    errors.append(error)
+
+        thread = threading.Thread(target=front_end)
+        thread.start()
+        self.restart(0)
+        self.restart(1)
+        self.processes[0].kill()
+        self.restart(0)
+        self.processes[1].stop()
+        stop.set()
+        thread.join()
+        self.assertEqual([str(error) for error in errors], [])
+
+    def under_load(
+        self, ranker: sortition.Ranker, disturbances: Iterable[Callable[[], None]]
+    ) -> tuple[set[str], set[str]]:
+        """Decides and rewards meanwhile; returns the decisions that were answered and rewarded.
+
+        Fails if a call fails.
+        """
         answered: list[str] = []
         rewarded: list[str] = []
         errors: list[Exception] = []
         stop = threading.Event()
 
-        def front_end(ranker: sortition.Ranker) -> None:
+        def front_end() -> None:
             while not stop.is_set():
                 try:
                     decision_id = ranker.rank(MATRIX).decision_id
@@ -220,40 +299,26 @@ class SeveralServersTest(ProcessTest):
                 except Exception as error:
                     errors.append(error)
 
-        with sortition.Ranker(self.addresses, deadline=60) as ranker:
-            threads = [threading.Thread(target=front_end, args=(ranker,)) for _ in range(4)]
-            for thread in threads:
-                thread.start()
-            for number in (0, 1, 0):
-                before = len(rewarded)
-                wait_until(lambda: len(rewarded) > before + 50, "answers before a restart")
-                self.restart(number)
+        def wait_for_more() -> None:
             before = len(rewarded)
-            wait_until(lambda: len(rewarded) > before + 50, "answers after the restarts")
-            stop.set()
-            for thread in threads:
-                thread.join()
+            wait_until(lambda: len(rewarded) > before + 50, "more answers")
+
+        threads = [threading.Thread(target=front_end) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for disturb in disturbances:
+            wait_for_more()
+            disturb()
+        wait_for_more()
+        stop.set()
+        for thread in threads:
+            thread.join()
         self.assertEqual([str(error) for error in errors], [])
-        # Every decision is in the spool of its server, and in no other.
-        ledger = set(answered)
-        logged = [set(self.decisions(name)) for name in "ab"]
-        self.assertEqual(logged[0] | logged[1], ledger)
-        self.assertEqual(logged[0] & logged[1], set())
-        self.check_tuples(ledger, set(rewarded))
+        return set(answered), set(rewarded)
 
     def check_tuples(self, ledger: set[str], rewarded: set[str]) -> None:
         """Joins both spools: a tuple for each decision, and one reward in each."""
-        options = ("--join.reward_wait_time_seconds=0.2", "--join.slack_seconds=0.2")
-        self.sidecar("*", "tuples", (*options, "--join.aggregation=SUM", "--segment_seconds=0.2"))
-
-        def tuples() -> logs.Tuples:
-            return logs.read_tuples(self.folder / "tuples", with_censored=True)
-
-        def is_joined() -> bool:
-            return any((self.folder / "tuples").glob("*.seg")) and len(tuples()) >= len(ledger)
-
-        wait_until(is_joined, "a tuple for each decision")
-        joined = tuples()
+        joined = self.join("*", "tuples", len(ledger), window=0.2)
         self.assertEqual(Counter(joined["decision_id"].tolist()), Counter(ledger))
         # Both calls follow each other within the window, but for those of a restart.
         for decision_id, reward in zip(joined["decision_id"], joined["reward"]):
@@ -277,3 +342,29 @@ class SeveralServersTest(ProcessTest):
         if late.is_dir() and any(late.glob("*.seg")):
             folders.append(late)
         return [record for folder in folders for record in logs.read_messages(folder)]
+
+
+class LostAnswerTest(JoinTest):
+    """A server decides, its answer is lost, and another server decides the same id."""
+
+    def test_one_join_makes_one_tuple_of_both_and_two_joins_make_two(self) -> None:
+        processes = [self.server(name) for name in "ab"]
+        first, second = (f"127.0.0.1:{process.port()}" for process in processes)
+        with sortition.Ranker(first) as lost, sortition.Ranker(second) as client:
+            order = lost.rank(MATRIX, decision_id="d").order
+            # The draw is a function of the id and the version.
+            self.assertEqual(client.rank(MATRIX, decision_id="d").order, order)
+            client.feedback("d", reward=1)
+        for process in processes:
+            process.stop()
+        # Long enough for the calls above. It is over once for all joins.
+        window = 5.0
+        for name in "ab":
+            shutil.copytree(self.folder / "spools" / name, self.folder / "alone" / name)
+
+        def rewards(spools: str, tuples: str) -> list[float]:
+            return self.join(spools, tuples, 1, window)["reward"].tolist()
+
+        self.assertEqual(rewards("*", "of-both"), [1.0])
+        self.assertEqual(rewards("../alone/a", "of-a"), [0.0])
+        self.assertEqual(rewards("../alone/b", "of-b"), [1.0])

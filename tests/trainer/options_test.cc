@@ -108,13 +108,32 @@ TEST_F(CheckConfigTest, NamesAllThatIsWrongAndMakesNothing) {
                  "--report=" + none + "/report.json", "--features=" + none,
                  "--since=yesterday", "--check_config"}),
             kExitUsage);
-  EXPECT_THAT(out_, HasTexts("tuples: ", "report = \"" + none,
+  EXPECT_THAT(out_, HasTexts("note: tuples = \"" + none, "report = \"" + none,
                              "features = \"" + none, "yesterday"));
   EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 4) << out_;
   EXPECT_EQ(Run({"train", "--tuples=" + tuples_, "--model_store=" + none,
                  "--check_config"}),
             kExitOk);
   EXPECT_EQ(Files(), before);
+}
+
+TEST_F(CheckConfigTest, AScheduleMayBeSetUpBeforeTheFirstTuples) {
+  const std::string none = dir_.path() + "/none";
+  const std::string empty = dir_.Sub("empty");
+  for (const std::string& tuples : {none, empty}) {
+    for (const char* const command : {"train", "rollout"}) {
+      EXPECT_EQ(Run({command, "--check_config", "--tuples=" + tuples,
+                     "--model_store=" + store_}),
+                kExitOk);
+      EXPECT_THAT(out_,
+                  HasTexts("note: tuples = \"" + tuples, "no tuples yet"));
+    }
+    EXPECT_EQ(Run({"train", "--check_config", "--tuples=" + tuples,
+                   "--model_store=" + store_, "--confidence=2"}),
+              kExitUsage);
+  }
+  // Commands that somebody runs by hand need their log.
+  EXPECT_EQ(Run({"cluster", "--check_config", "--tuples=" + none}), kExitUsage);
 }
 
 TEST_F(CheckConfigTest, WrongOptionsAreAFinding) {

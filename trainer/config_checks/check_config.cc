@@ -9,6 +9,7 @@
 #include "io/models/model_store.h"
 #include "io/segments/log_paths.h"
 #include "process/command.h"
+#include "process/finding_note.h"
 #include "process/service/config_findings.h"
 #include "trainer/clicks/clicks.h"
 #include "trainer/cluster/cluster.h"
@@ -58,6 +59,19 @@ class Findings {
     Add(absl::Status(status.code(),
                      absl::StrCat(option, ": ", status.message())));
   }
+  // The same for a command that runs on a schedule, perhaps before the sidecar
+  // has written its first tuples.
+  void CheckComingLogs(absl::string_view option, const std::string& entries) {
+    if (entries.empty()) return;
+    const auto segments = FindSegments(SplitLogEntries(entries));
+    const bool is_coming =
+        segments.ok() ? segments->empty() : absl::IsNotFound(segments.status());
+    if (!is_coming) return CheckLogs(option, entries);
+    notes_.push_back(absl::StrCat(
+        kNotePrefix, option, " = \"", entries,
+        "\": no tuples yet; a sidecar writes them there when the first "
+        "window for feedback is over"));
+  }
   void CheckTimes(const std::string& since, const std::string& until) {
     Add(ValidateTimes(since, until));
   }
@@ -106,10 +120,16 @@ class Findings {
     Add(CheckChoice("output", output, {"text", "json"}));
   }
 
-  const Lines& lines() const { return findings_.lines(); }
+  // Returns the findings, and notes behind them.
+  Lines lines() const {
+    Lines lines = findings_.lines();
+    lines.insert(lines.end(), notes_.begin(), notes_.end());
+    return lines;
+  }
 
  private:
   ConfigFindings findings_;
+  Lines notes_;
 };
 
 absl::Status ValidateTrain(const config::v1::TrainOptions& options) {
@@ -126,7 +146,7 @@ Lines CheckConfig(const config::v1::TrainOptions& options) {
   findings.Add(ValidateTrain(options));
   findings.Add(ValidateTrainPlan(options));
   findings.CheckNewStore(options.model_store());
-  findings.CheckLogs("tuples", options.tuples());
+  findings.CheckComingLogs("tuples", options.tuples());
   findings.CheckRewards(options);
   findings.CheckInputs("data", options.data());
   findings.CheckInputs("validation", options.validation());
@@ -260,7 +280,7 @@ Lines CheckConfig(const config::v1::RolloutOptions& options) {
   Findings findings;
   findings.Add(ValidateRolloutOptions(options));
   findings.Add(CheckModelDirectory(options.model_store(), options.model()));
-  findings.CheckLogs("tuples", options.tuples());
+  findings.CheckComingLogs("tuples", options.tuples());
   findings.CheckAddresses("metrics", options.metrics());
   return findings.lines();
 }

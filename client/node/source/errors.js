@@ -5,12 +5,15 @@ import {status} from '@grpc/grpc-js';
 // A call that the server refused, or that did not reach it in time.
 export class CallError extends Error {
   // code: a name of gRPC's codes. details: the server's own words. retryAfterMs:
-  // when an overloaded server would like to be asked again; else null.
-  constructor(code, details, {server = '', decisionId = '', attempts = 1, retryAfterMs = null, cause} = {}) {
+  // when an overloaded server would like to be asked again; else null. tried: the
+  // last {server, code, details} of each server that was tried.
+  constructor(code, details, {server = '', decisionId = '', attempts = 1, retryAfterMs = null, tried = [], cause} = {}) {
     const times = attempts > 1 ? ` (${attempts} attempts)` : '';
-    super(`server ${server}: ${code}: ${details}${times}`, cause === undefined ? undefined : {cause});
+    const named = tried.length > 1 ? tried : [{server, code, details}];
+    const reasons = named.map((each) => `server ${each.server}: ${each.code}: ${each.details}`).join('; ');
+    super(reasons + times, cause === undefined ? undefined : {cause});
     this.name = new.target.name;
-    Object.assign(this, {code, details, server, decisionId, attempts, retryAfterMs});
+    Object.assign(this, {code, details, server, decisionId, attempts, retryAfterMs, tried});
   }
 }
 
@@ -36,9 +39,13 @@ const classes = {
   UNAVAILABLE: UnavailableError,
 };
 
+export function codeName(code) {
+  return status[code] ?? 'UNKNOWN';
+}
+
 // Returns the error of a gRPC status; a code that gRPC does not define is
 // UNKNOWN.
 export function callError(code, details, about) {
-  const name = status[code] ?? 'UNKNOWN';
+  const name = codeName(code);
   return new (classes[name] ?? CallError)(name, details, about);
 }

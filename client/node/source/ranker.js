@@ -11,6 +11,7 @@ import {Servers} from './servers.js';
 
 export const rankerNames = [
   'addresses', 'token', 'tls', 'plaintextTokens', 'deadlineMs', 'retries', 'model', 'types', 'routingHeader',
+  'anyServer',
 ];
 
 export class Ranker {
@@ -20,6 +21,7 @@ export class Ranker {
   #retries;
   #defaults;
   #routingHeader;
+  #anyServer;
   #calls = new Set();  // Under way.
   #isClosed = false;
 
@@ -35,11 +37,12 @@ export class Ranker {
     this.#deadlineMs = deadlineMs;
     this.#defaults = {model: text('model', given.model ?? ''), types: object('types', types)};
     this.#routingHeader = flag('routingHeader', given.routingHeader ?? false);
+    this.#anyServer = flag('anyServer', given.anyServer ?? false);
     const mayBePlaintext = flag('plaintextTokens', given.plaintextTokens ?? false);
     if (tls !== undefined && typeof tls !== 'boolean') object('tls', tls, 'true or an object');
     const security = securityOf(tls, token);
     this.#headers = security.headers;
-    this.#servers = new Servers(addresses, security);
+    this.#servers = new Servers(addresses, security, {retryBudget: this.#retries.budget});
     if (token !== undefined && !tls && !mayBePlaintext) checkTokenStays(this.#servers.all);
   }
 
@@ -105,45 +108,38 @@ export class Ranker {
   async #decide(kind, method, features, given, name) {
     const options = given ?? {};
     const request = decisionRequest(kind, features, options, this.#defaults, name);
-    const target = (decisionId, server) => {
-      request.context.decisionId = decisionId;
-      return this.#target(server, method.requestSerialize(request), decisionId);
-    };
-    const {decisionId} = options;
-    if ((decisionId ?? '') !== '') {
-      const id = decisionIdOf(decisionId);
-      return this.#run(method, target(id, this.#servers.of(id)), null, options);
-    }
-    const choose = () => {
-      const chosen = this.#servers.newDecision();
-      return target(chosen.decisionId, chosen.server);
-    };
-    return this.#run(method, choose(), choose, options);
+    const wanted = options.decisionId ?? '';
+    const decisionId = wanted === '' ? this.#servers.newDecisionId() : decisionIdOf(wanted);
+    request.context.decisionId = decisionId;
+    const call = this.#call(method, request, decisionId, this.#servers.route(decisionId), options);
+    const answer = await this.#run(call);
+    this.#servers.decided(decisionId, call.server);
+    return answer;
   }
 
-  #report(method, request, decisionId, options) {
-    const target = this.#target(this.#servers.of(decisionId), method.requestSerialize(request), decisionId);
-    return this.#run(method, target, null, options);
+  async #report(method, request, decisionId, options) {
+    // Only the log of its server has the decision, unless all logs are joined.
+    const route = this.#anyServer ? this.#servers.route(decisionId) : [this.#servers.of(decisionId)];
+    return this.#run(this.#call(method, request, decisionId, route, options));
   }
 
-  #target(server, bytes, decisionId) {
-    const headers = this.#routingHeader ? {...this.#headers, 'x-sortition-decision-id': decisionId} : this.#headers;
-    return {server, bytes, headers, decisionId};
-  }
-
-  async #run(method, target, choose, options) {
+  #call(method, request, decisionId, route, options) {
     const deadlineMs = options.deadlineMs ?? this.#deadlineMs;
     const signal = options.signal ?? undefined;
     if (this.#isClosed) {
-      const about = {server: target.server.address, decisionId: target.decisionId, attempts: 0};
-      throw callError(status.CANCELLED, 'the Ranker is closed', about);
+      throw callError(status.CANCELLED, 'the Ranker is closed', {server: route[0].address, decisionId, attempts: 0});
     }
     checkDeadline(deadlineMs);
     checkSignal(signal);
-    const call = new Call(method, target, choose, {policy: this.#retries, deadlineMs, signal});
+    const headers = this.#routingHeader ? {...this.#headers, 'x-sortition-decision-id': decisionId} : this.#headers;
+    return new Call(method, {bytes: method.requestSerialize(request), headers, decisionId}, route, this.#servers,
+        {policy: this.#retries, deadlineMs, signal});
+  }
+
+  async #run(call) {
     this.#calls.add(call);
     try {
-      return await call.run(this.#servers.all.length === 1);
+      return await call.run(this.#servers.all.length === 1 && !this.#anyServer);
     } finally {
       this.#calls.delete(call);
     }

@@ -21,6 +21,8 @@ const same = (bytes) => bytes;
 
 export class Server {
   isServing = true;  // What the health watch said last; at first, true.
+  avoidanceMs = 0;   // Set by Servers; 0: the last call was answered.
+  avoidedUntil = 0;
   #security;
   #client;
   #watch = null;
@@ -71,13 +73,23 @@ export class Server {
     const {path, requestSerialize, responseDeserialize} = health.Watch;
     this.#watch = this.#client.makeServerStreamRequest(path, requestSerialize, responseDeserialize,
         {service: 'sortition.v1.Ranking'});
-    this.#watch.on('data', (answer) => { this.isServing = answer.status === 'SERVING'; });
+    this.#watch.on('data', ({status}) => this.#setServing(status === 'SERVING'));
     this.#watch.on('error', () => {});  // A status follows.
     this.#watch.on('status', ({code}) => {
       // What has no health service may well serve.
-      this.isServing = code === status.UNIMPLEMENTED;
+      this.#setServing(code === status.UNIMPLEMENTED);
       if (this.#watch && !this.isServing) this.#timer = setTimeout(() => this.watch(), watchPauseMs).unref();
     });
+  }
+
+  // Ends the avoidance.
+  isHere() {
+    this.avoidanceMs = this.avoidedUntil = 0;
+  }
+
+  #setServing(isServing) {
+    if (isServing && !this.isServing) this.isHere();
+    this.isServing = isServing;
   }
 
   close() {

@@ -1,4 +1,4 @@
-// Which of several servers a decision belongs to, and which of them serve.
+// Which of several servers a decision belongs to, and which of them are away.
 import {createXXHash128} from 'hash-wasm';
 import {list, refuse} from './arguments.js';
 import {makeId} from './ids.js';
@@ -6,6 +6,15 @@ import {Server} from './server.js';
 
 const hasher = await createXXHash128();
 const triesEach = 16;
+// For how long a server is avoided after a call to it failed; doubled by every
+// further failure.
+export const firstAvoidanceMs = 200;
+export const maxAvoidanceMs = 10000;
+// Decisions whose server is remembered, because it is not the one that their id
+// chooses.
+export const maxMoved = 10000;
+// So many answers pay for one retry.
+export const answersPerRetry = 10;
 
 // The lower half of XXH3-128, big-endian: texts of the same length compare as
 // numbers.
@@ -13,37 +22,101 @@ function hashOf(text) {
   return hasher.init().update(text).digest('hex').slice(16);
 }
 
-// All calls about a decision go to the one server that its id chooses: retries
-// and feedback must meet the spool of the decision. It is the address whose hash
-// with the id is the largest, as in the client libraries of C++ and Python, so
-// that each can report for the others. Load is balanced by the hash; ids that are
-// made here are made for a server that serves.
+// The id of a decision puts the servers into an order: by the hash of address and
+// id, largest first, as in the client libraries of C++ and Python, so that each
+// can report for the others. A call goes to the first server of that order, which
+// balances the load. Ids that are made here are made for a server that is not
+// away.
+//
+// A server is away while its health watch says so, and for a while after a call
+// to it failed. That while doubles as long as failures follow each other. After
+// it, one call tries the server again.
 export class Servers {
-  constructor(addresses, security) {
+  #now;
+  #moved = new Map();  // Decision id → server.
+  #maxBudget;
+  #budget;  // In answers.
+
+  // `now` returns milliseconds.
+  constructor(addresses, security, {retryBudget = 0, now = () => performance.now()} = {}) {
+    this.#now = now;
+    this.#maxBudget = this.#budget = retryBudget * answersPerRetry;
     this.all = addressList(addresses).map((address) => new Server(address, security));
     if (this.all.length > 1) this.all.forEach((server) => server.watch());
   }
 
-  // Returns the server of a decision.
+  // Returns the server of a decision: the one that answered, if a call of this
+  // client moved it, else the one that the id chooses.
   of(decisionId) {
-    if (this.all.length === 1) return this.all[0];
-    let best = null;
-    for (const server of this.all) {
-      const weight = hashOf(`${server.address} ${decisionId}`);
-      if (best === null || weight > best.weight) best = {server, weight};
-    }
-    return best.server;
+    return this.#moved.get(decisionId) ?? this.#byHash(decisionId)[0];
   }
 
-  // Returns a new id and its server: one that serves, if a few tries find it.
-  newDecision() {
-    const numServing = this.all.filter(({isServing}) => isServing).length;
-    let tries = numServing === 0 ? 0 : triesEach * Math.ceil(this.all.length / numServing);
+  // Returns all servers in the order in which a call about the decision tries
+  // them: that of the decision first, and those that are away last.
+  route(decisionId) {
+    if (this.all.length === 1) return this.all;
+    const home = this.of(decisionId);
+    return this.thoseAwayLast([home, ...this.#byHash(decisionId).filter((server) => server !== home)]);
+  }
+
+  thoseAwayLast(servers) {
+    return [...servers].sort((a, b) => this.#isAway(a) - this.#isAway(b));
+  }
+
+  // Returns a new id; a few tries look for one of a server that is not away.
+  newDecisionId() {
+    const numHere = this.all.filter((server) => !this.#isAway(server)).length;
+    let tries = numHere === 0 ? 0 : triesEach * Math.ceil(this.all.length / numHere);
     for (;;) {
       const decisionId = makeId();
-      const server = this.of(decisionId);
-      if (server.isServing || tries-- <= 0) return {decisionId, server};
+      if (!this.#isAway(this.of(decisionId)) || tries-- <= 0) return decisionId;
     }
+  }
+
+  // A call goes to the server. If the last one failed, others avoid the server
+  // until this one has been answered, or for twice as long.
+  begin(server) {
+    if (server.avoidanceMs === 0 || this.#now() < server.avoidedUntil) return;
+    server.avoidanceMs = Math.min(2 * server.avoidanceMs, maxAvoidanceMs);
+    server.avoidedUntil = this.#now() + server.avoidanceMs;
+  }
+
+  // A call found the server away. Calls that fail together count as one failure.
+  failed(server) {
+    if (server.avoidanceMs > 0) return;
+    server.avoidanceMs = firstAvoidanceMs;
+    server.avoidedUntil = this.#now() + firstAvoidanceMs;
+  }
+
+  // The server answered a call, be it by an error.
+  answered(server) {
+    server.isHere();
+    this.#budget = Math.min(this.#budget + 1, this.#maxBudget);
+  }
+
+  // Takes one retry from the budget of all calls; returns false if it is empty.
+  takeRetry() {
+    if (this.#budget < answersPerRetry) return false;
+    this.#budget -= answersPerRetry;
+    return true;
+  }
+
+  // Remembers the server that answered, for reports, unless the id chooses it
+  // anyway.
+  decided(decisionId, server) {
+    if (this.all.length === 1 || this.of(decisionId) === server) return;
+    this.#moved.set(decisionId, server);
+    if (this.#moved.size > maxMoved) this.#moved.delete(this.#moved.keys().next().value);
+  }
+
+  #byHash(decisionId) {
+    if (this.all.length === 1) return this.all;
+    const weights = new Map(this.all.map((server) => [server, hashOf(`${server.address} ${decisionId}`)]));
+    return [...this.all].sort((a, b) => weights.get(a) > weights.get(b) ? -1 : 1);
+  }
+
+  #isAway(server) {
+    return !server.isServing || this.#now() < server.avoidedUntil;
   }
 
   close() {

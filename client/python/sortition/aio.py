@@ -139,35 +139,36 @@ class AsyncRanker(Calls):
         if not self._closed.is_set():
             self._begin_watches()
         method = methods.METHODS[call.method]
-        stub = self._stubs[call.server][call.method]
         headers = self._headers(call)
         attempts = call.attempts
         pinned: Optional[grpc.aio.Channel] = None  # To the one server of several that had the call.
         try:
             while not self._closed.is_set():
+                attempts.begin()
+                stub = self._stubs[attempts.server][call.method]
+                if pinned:
+                    stub = pinned.unary_unary(method.path, method.serialize, method.parse)
                 try:
                     response = await stub(
                         call.request,
-                        timeout=attempts.left(),
+                        timeout=attempts.timeout,
                         metadata=headers,
                         wait_for_ready=attempts.waits_for_connection,
                     )
-                    return call.answer(response)
+                    return self._answer(call, response)
                 except (grpc.aio.UsageError, asyncio.CancelledError):
                     task = asyncio.current_task()
                     # The call is cancelled by close(), or by its caller.
                     if not self._closed.is_set() or (task and task.cancelling()):
                         raise
                 except grpc.RpcError as error:
-                    address = self.servers.addresses[call.server]
-                    again = address if pinned else self.servers.again_at(call.server, error)
-                    pause = attempts.pause_after(error) if again else None
-                    if not again or pause is None or self._closed.is_set():
+                    pause = attempts.pause_after(error)
+                    if pause is None or self._closed.is_set():
                         raise self._failure(call, error) from None
-                    if again != address:
-                        pinned = self._connect(again, instead_of=address)
+                    if attempts.pinned and not pinned:
+                        address = self.servers.addresses[attempts.server]
+                        pinned = self._connect(attempts.pinned, instead_of=address)
                         self._channels.append(pinned)
-                        stub = pinned.unary_unary(method.path, method.serialize, method.parse)
                     await self._sleep(pause)
         finally:
             if pinned:

@@ -19,7 +19,7 @@ from sortition.requests import (
     LabelOptions,
     RankOptions,
 )
-from sortition.retries import Attempts, RetryPolicy
+from sortition.retries import Attempts, RetryPolicy, check_deadline
 from sortition.security import Security
 from sortition.servers import Servers
 from sortition.v1 import models_pb2, ranking_pb2
@@ -29,11 +29,11 @@ from sortition.v1 import models_pb2, ranking_pb2
 class Call:
     method: str
     request: Any
-    server: int  # Place among the addresses.
     decision_id: str
     attempts: Attempts
     answer: Callable[[Any], Any]
     feedback: Sequence[Feedback] = ()  # What it reports.
+    decides: bool = False
 
 
 class Calls:
@@ -49,20 +49,23 @@ class Calls:
         retries: RetryPolicy = RetryPolicy(),
         security: Security = Security(),
         routing_header: bool = False,
+        any_server: bool = False,
     ) -> None:
         """Connects at the first call.
 
         `servers`: host:port, or several of them, as a list or separated by commas. `model` and
         `types` (of named columns) are for calls that do not say otherwise. `deadline`: seconds for
         a call and its retries. `routing_header`: sends x-sortition-decision-id, by which a load
-        balancer can send all calls about a decision to one server.
+        balancer can send all calls about a decision to one server. `any_server`: the spools of all
+        servers are joined together, so that reports, too, may go to another server if the one of
+        their decision is away.
         """
         if not isinstance(retries, RetryPolicy):
             refuse("retries", retries, "a RetryPolicy")
         if not isinstance(security, Security):
             refuse("security", security, "a Security")
-        Attempts(retries, deadline)
-        self.servers = Servers(servers)
+        check_deadline(deadline)
+        self.servers = Servers(servers, retries.budget)
         security.check(self.servers.addresses)
         types = None if types is None else mapping("types", types)
         self._defaults = Defaults(text("model", model), types)
@@ -72,6 +75,7 @@ class Calls:
         self._credentials = security.channel_credentials()
         self._metadata = security.metadata()
         self._routing_header = flag("routing_header", routing_header)
+        self._any_server = flag("any_server", any_server)
         self._open()
 
     def _open(self) -> None:
@@ -87,8 +91,22 @@ class Calls:
             return (*self._metadata, ("x-sortition-decision-id", call.decision_id))
         return self._metadata
 
-    def _attempts(self, deadline: Optional[float]) -> Attempts:
-        return Attempts(self._retries, self._deadline if deadline is None else deadline)
+    def _attempts(self, deadline: Optional[float], route: Sequence[int]) -> Attempts:
+        deadline = self._deadline if deadline is None else deadline
+        return Attempts(self._retries, deadline, self.servers, route, pins=not self._any_server)
+
+    def _report_route(self, decision_id: str) -> list[int]:
+        """Returns the servers that may take reports about the decision."""
+        if self._any_server:
+            return self.servers.route(decision_id)
+        return [self.servers.of(decision_id)]
+
+    def _answer(self, call: Call, response: Any) -> Any:
+        """Returns the answer of a call that succeeded."""
+        call.attempts.answered()
+        if call.decides:
+            self.servers.decided(call.decision_id, call.attempts.server)
+        return call.answer(response)
 
     def _decision(
         self,
@@ -103,13 +121,17 @@ class Calls:
         ids = requests.fill_context(request.context, features, options, self._defaults, name)
         decision_id = options.get("decision_id")
         if decision_id is not None and text("decision_id", decision_id):
-            server = self.servers.of(decision_id)
+            route = self.servers.route(decision_id)
         else:
-            decision_id, server = self.servers.new_decision()
+            decision_id, route = self.servers.new_decision()
         request.context.decision_id = decision_id
-        attempts = self._attempts(options.get("deadline"))
         return Call(
-            method, request, server, decision_id, attempts, lambda response: answer(response, ids)
+            method,
+            request,
+            decision_id,
+            self._attempts(options.get("deadline"), route),
+            lambda response: answer(response, ids),
+            decides=True,
         )
 
     def _rank(self, features: Any, options: RankOptions) -> Call:
@@ -152,9 +174,8 @@ class Calls:
         return Call(
             "ReportShown",
             request,
-            self.servers.of(request.decision_id),
             request.decision_id,
-            self._attempts(deadline),
+            self._attempts(deadline, self._report_route(request.decision_id)),
             lambda response: None,
         )
 
@@ -169,36 +190,44 @@ class Calls:
                 ranking_pb2.ReportFeedbackRequest(
                     feedback=[requests.feedback_message(item) for item in part]
                 ),
-                server,
                 part[0].decision_id if len(part) == 1 else "",
-                self._attempts(deadline),
+                self._attempts(deadline, self._report_route(part[0].decision_id)),
                 lambda response: response.accepted,
                 part,
             )
-            for server, part in by_server.items()
+            for part in by_server.values()
         ]
 
     def _failure(self, call: Call, error: grpc.RpcError) -> CallError:
         """Returns what the caller gets where `error` was the last."""
-        error = call.attempts.last(error)
-        return self._error(call, error.code(), error.details() or "")
+        last, tried = call.attempts.failure(error)
+        return CallError(
+            last.code,
+            last.message,
+            last.server,
+            call.decision_id,
+            call.attempts.number,
+            call.feedback,
+            tried,
+        )
 
     def _closed_error(self, call: Call) -> CallError:
-        return self._error(call, grpc.StatusCode.CANCELLED, "client is closed")
-
-    def _error(self, call: Call, code: grpc.StatusCode, message: str) -> CallError:
-        address = self.servers.addresses[call.server]
-        number = call.attempts.number
-        return CallError(code, message, address, call.decision_id, number, call.feedback)
+        return CallError(
+            grpc.StatusCode.CANCELLED,
+            "client is closed",
+            self.servers.addresses[call.attempts.server],
+            call.decision_id,
+            call.attempts.number,
+            call.feedback,
+        )
 
     def _column_types(self, model: str, deadline: Optional[float]) -> Call:
         name = text("model", model) or self._defaults.model
         return Call(
             "ListModels",
             models_pb2.ListModelsRequest(),
-            0,
             "",
-            self._attempts(deadline),
+            self._attempts(deadline, self.servers.those_away_last(range(len(self.servers)))),
             lambda response: _types_of(response, name),
         )
 

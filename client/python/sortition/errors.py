@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Sequence
 
 import grpc
 
 from sortition.requests import Feedback
+
+
+@dataclass(frozen=True)
+class Try:
+    """How a server failed a call."""
+
+    server: str  # Address.
+    code: grpc.StatusCode
+    message: str
+
+    def __str__(self) -> str:
+        return f"server {self.server}: {self.code.name}: {self.message}"
 
 
 class CallError(Exception):
@@ -15,6 +28,7 @@ class CallError(Exception):
     `code` and `message` are the server's; they name field, value and permitted range. `decision_id`
     is the one that was sent, also where it was made here: who repeats the decision sends it again.
     `feedback` is what may not have been counted, with its ids: who repeats it sends just that.
+    `tried` has the last error of each server that was tried; `str` lists all of them.
     """
 
     def __init__(
@@ -25,15 +39,18 @@ class CallError(Exception):
         decision_id: str = "",
         attempts: int = 1,
         feedback: Sequence[Feedback] = (),
+        tried: Sequence[Try] = (),
     ) -> None:
-        super().__init__(code, message, server, decision_id, attempts, feedback)
+        super().__init__(code, message, server, decision_id, attempts, feedback, tried)
         self.code = code
         self.message = message
         self.server = server
         self.decision_id = decision_id
         self.attempts = attempts
         self.feedback = list(feedback)
+        self.tried = list(tried)
 
     def __str__(self) -> str:
         times = f" ({self.attempts} attempts)" if self.attempts > 1 else ""
-        return f"server {self.server}: {self.code.name}: {self.message}{times}"
+        tried = self.tried if len(self.tried) > 1 else [Try(self.server, self.code, self.message)]
+        return "; ".join(map(str, tried)) + times

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -37,6 +38,9 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
 
   // Ends what is under way, and takes no more connections.
   void Stop() { server_->Shutdown(); }
+
+  // The same without waiting for what hangs: clients lose their connections.
+  void Kill() { server_->Shutdown(std::chrono::system_clock::now()); }
 
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
 
@@ -202,7 +206,9 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   std::atomic<uint64_t> fail_at{0};  // This decision fails, counted from 1.
   grpc::Status failure{grpc::StatusCode::UNAVAILABLE, "draining"};
   std::atomic<bool> abstain{false};
-  std::atomic<bool> hang{false};  // Answer only when the call is cancelled.
+  std::atomic<bool> hang{false};    // Answer only when the call is cancelled.
+  std::atomic<int> hanging{0};      // Calls that came while `hang` was set.
+  std::atomic<int> pushback_ms{0};  // Hint of decisions; 0: none.
   v1::ListModelsResponse listed;
   v1::DescribeModelResponse description;
   v1::ChangeServingResponse changed;
@@ -223,8 +229,13 @@ class FakeServer : public v1::Ranking::Service, public v1::Models::Service {
   grpc::Status Begin(grpc::ServerContext* context,
                      const v1::DecisionContext& request,
                      v1::DecisionResult* result) {
+    if (hang) ++hanging;
     while (hang && !context->IsCancelled()) {
       std::this_thread::yield();
+    }
+    if (pushback_ms > 0) {
+      context->AddTrailingMetadata("grpc-retry-pushback-ms",
+                                   absl::StrCat(pushback_ms.load()));
     }
     const std::lock_guard<std::mutex> lock(mutex_);
     decisions_.push_back(request);

@@ -16,6 +16,8 @@
 namespace sortition {
 namespace {
 
+using ::testing::MatchesRegex;
+
 // Query i has i + 2 candidates with one feature; candidate 0 is right in every
 // second query.
 LabelledQueries FourQueries() {
@@ -90,6 +92,36 @@ TEST_F(SimulateTest, EveryDecisionIsAskedOnceShownAndRewarded) {
   const double m = sum / 300;
   EXPECT_NEAR(result.rewards.standard_error(), std::sqrt(m * (1 - m) / 299),
               1e-12);
+}
+
+TEST_F(SimulateTest, UniqueIdsDifferFromThoseOfEveryOtherRun) {
+  options_.set_unique_ids(true);
+  Run();
+  Run();
+  std::set<std::string> ids;
+  for (const auto& d : server_.decisions()) {
+    EXPECT_THAT(d.decision_id(), MatchesRegex("sim-1-[0-9a-f]{16}-[0-9]+"));
+    ids.insert(d.decision_id());
+  }
+  EXPECT_EQ(ids.size(), 600u);
+}
+
+// Decision i is asked for no earlier than i / rate after the start.
+TEST_F(SimulateTest, TheRateIsThatOfAllConnectionsTogether) {
+  options_.set_decisions(101);
+  options_.set_rate(500);
+  EXPECT_GE(Run().seconds, 0.2);
+  EXPECT_EQ(server_.decisions().size(), 101u);
+}
+
+// Decision 2 would be due after 2 s.
+TEST_F(SimulateTest, ARateDoesNotWaitBeyondMaxSeconds) {
+  options_.set_rate(1);
+  options_.set_max_seconds(1.5);
+  const SimulateResult result = Run();
+  EXPECT_EQ(result.asked(), 2u);
+  EXPECT_EQ(result.feedback_reported, 2u);
+  EXPECT_LT(result.seconds, Patience(60));
 }
 
 TEST_F(SimulateTest, TheSameSeedAsksTheSame) {
