@@ -49,13 +49,12 @@ void RanksCheck::CheckLate(const LogEntry& entry) {
   if (late.reason() != log::v1::LateFeedback::NO_SUCH_CANDIDATE) return;
   const log::v1::Feedback& feedback = late.feedback();
   no_candidate_.Add(
-      entry, absl::StrCat("feedback of decision ", feedback.decision_id(),
-                          " is about ",
-                          feedback.has_index() ? "document_index " : "rank ",
-                          feedback.has_index() ? feedback.index()
-                                               : feedback.rank(),
-                          ", must be below the number of candidates of its "
-                          "request: it is in no reward"));
+      entry, absl::StrCat(
+                 "feedback of decision ", feedback.decision_id(), " is about ",
+                 feedback.has_index() ? "document_index " : "rank ",
+                 feedback.has_index() ? feedback.index() : feedback.rank(),
+                 ", must be below the number of candidates of its "
+                 "request: it is in no reward"));
 }
 
 void RanksCheck::CheckIndexes(const LogEntry& entry) {

@@ -9,8 +9,8 @@ namespace sortition {
 
 // Finds feedback about a rank that the action does not have or about a
 // candidate that is not in it, which is no reward of any rank; feedback about
-// candidates that the request did not have, which the join keeps out of rewards;
-// and reports that a user looked at more ranks than there are.
+// candidates that the request did not have, which the join keeps out of
+// rewards; and reports that a user looked at more ranks than there are.
 class RanksCheck : public LogCheck {
  public:
   void Take(const LogEntry& entry) override;

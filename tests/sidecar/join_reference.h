@@ -33,7 +33,7 @@ struct JoinEvent {
   std::string decision_id;
   std::string feedback_id;  // Feedback only.
   int64_t time_us = 0;
-  double reward = 0;    // Feedback only.
+  double reward = 0;  // Feedback only.
   // Feedback only: the candidate that it is about.
   std::optional<uint32_t> index = std::nullopt;
   uint64_t answer = 0;  // Decisions: what was answered. Views: the version.

@@ -53,7 +53,8 @@ absl::StatusOr<MakeGridRisk> PrepareRankingRisk(
 // Returns the risk of validation tuples with the weights of rank_weights:
 // PrefixTerms or ItemPositionTerms without a model and without smoothing,
 // whatever the objective, because both are biased towards what was learned with
-// them. Returns none for ORDER and for EXPOSURE. Errors as PrepareRankingRisk().
+// them. Returns none for ORDER and for EXPOSURE. Errors as
+// PrepareRankingRisk().
 absl::StatusOr<ValidationRisk> PrepareRankingValidation(
     const RankedLog& log, const config::v1::PoemOptions& options);
 

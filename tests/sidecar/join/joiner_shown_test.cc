@@ -186,8 +186,7 @@ TEST_F(JoinerShownTest, OnlyIfShownDoesNotBiasEstimatesByAbstentions) {
     const bool is_seen = uniform() < 0.6;
     if (!is_seen) continue;
     Report(id, seconds,
-           action == 2 ? NotShown()
-                       : Page(0, {static_cast<uint32_t>(action)}));
+           action == 2 ? NotShown() : Page(0, {static_cast<uint32_t>(action)}));
     if (uniform() < worth[action]) Feed("f" + id, id, seconds, 1);
   }
   Advance(1000);
