@@ -1,7 +1,8 @@
 """Faults in which every process works, made with real programs: a real Prometheus with the rules of
 deploy/prometheus/alerts.yml, with short times, reports each, and that it is over.
 
-usage: silent_faults_test.py DEPLOY PROGRAMS [unittest options]
+usage: silent_faults_test.py DEPLOY PROGRAMS HUNG_DISK [unittest options]
+  HUNG_DISK  library of tests/testing/preloaded/hung_disk.cc
 """
 
 import hashlib
@@ -23,7 +24,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Callable
 
-DEPLOY, PROGRAMS = Path(sys.argv[1]), Path(sys.argv[2])
+DEPLOY, PROGRAMS, HUNG_DISK = (Path(word).resolve() for word in sys.argv[1:4])
 PROMETHEUS = "/usr/bin/prometheus"
 PATIENCE = 120  # Seconds for what takes a moment.
 
@@ -55,7 +56,11 @@ def short_alerts() -> str:
     text = re.sub(r"(\[|offset )(?:1[hd]|15m|6h|[1235]m|10m)", r"\g<1>6s", text)
     text = re.sub(r"(\[|offset )30m", r"\g<1>8s", text)
     text = re.sub(r"(\[|offset )1w", r"\g<1>1h", text)
-    for there, here in (("offset 6s)) > 200", "offset 6s)) > 10"), (" > 100\n        for: 400ms", " > 3\n        for: 400ms")):
+    for there, here in (
+        ("offset 6s)) > 200", "offset 6s)) > 10"),
+        (" > 100\n        for: 400ms", " > 3\n        for: 400ms"),
+        ("sortition_sidecar_stalled_seconds > 60", "sortition_sidecar_stalled_seconds > 3"),
+    ):
         assert there in text, there
         text = text.replace(there, here)
     return text
@@ -82,8 +87,19 @@ class SilentFaultsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def start(self, name: str, *words: object) -> "subprocess.Popen[bytes]":
+        environment = dict(os.environ)
+        if name == "sidecar":
+            # Its disk answers while there is no file `hung`. A library before its own is no error
+            # to the sanitizer.
+            environment |= {
+                "LD_PRELOAD": str(HUNG_DISK),
+                "SORTITION_HUNG_DISK": str(self.folder / "hung"),
+                "ASAN_OPTIONS": "verify_asan_link_order=0",
+            }
         with open(self.folder / f"{name}.log", "wb") as log:
-            process = subprocess.Popen([str(w) for w in words], stdout=log, stderr=log)
+            process = subprocess.Popen(
+                [str(w) for w in words], stdout=log, stderr=log, env=environment
+            )
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
@@ -130,7 +146,7 @@ class SilentFaultsTest(unittest.TestCase):
         self.is_wanted = True
         self.load.start()
         self.addCleanup(self.stop)
-        self.wait_for_data("sum(sortition_feedback_total) > 20 and on () sum(up) == 2")
+        self.wait_for_data("sum(sortition_feedback_total) > 20 and on () sortition_join_decisions_total")
 
     def stop(self) -> None:
         self.is_wanted = False
@@ -145,7 +161,7 @@ class SilentFaultsTest(unittest.TestCase):
             for name in ("server", "sidecar")
         )
         (self.folder / "prometheus.yml").write_text(
-            "global: {scrape_interval: 400ms, scrape_timeout: 400ms, evaluation_interval: 400ms}\n"
+            "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 400ms}\n"
             f"rule_files: [alerts.yml]\nscrape_configs:\n{jobs}"
         )
 
@@ -159,6 +175,8 @@ class SilentFaultsTest(unittest.TestCase):
             urllib.request.urlopen(request, timeout=20).close()
         except urllib.error.HTTPError as error:
             error.close()
+        except OSError:  # A machine that is too busy; the next call counts as well.
+            pass
 
     def report(self, decision: str) -> None:
         feedback = {"feedback_id": f"of-{decision}", "decision_id": decision, "reward": 1}
@@ -252,6 +270,15 @@ class SilentFaultsTest(unittest.TestCase):
         self.expect("SortitionUnknownDecisions")
         self.assertNotIn("SortitionIncompleteLog", self.firing())
 
+    def test_a_sidecar_whose_disk_hangs(self) -> None:
+        self.start_all()
+        self.expect_end("SortitionSidecarStalled")
+        (self.folder / "hung").touch()
+        self.expect("SortitionSidecarStalled")
+        self.assertNotIn("SortitionDown", self.firing())
+        (self.folder / "hung").unlink()
+        self.expect_end("SortitionSidecarStalled")
+
     def test_tokens_and_tuples(self) -> None:
         end = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 3 * 86400))
         tokens = self.folder / "tokens"
@@ -277,4 +304,4 @@ class SilentFaultsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
