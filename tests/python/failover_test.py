@@ -110,13 +110,14 @@ class FailoverTest(unittest.TestCase):
         draining = self.start(FakeServer(DRAINING)).address
         addresses = [deaf, draining, refused]
         for ranker_class in RANKERS:
-            with ranker_class(addresses, deadline=1) as ranker:
+            once = sortition.RetryPolicy(max_attempts=1)
+            with ranker_class(addresses, deadline=2 * DEADLINE, retries=once) as ranker:
                 with self.assertRaises(sortition.CallError) as failure:
                     ranker.rank(MATRIX, decision_id=id_of(addresses, 0))
             error = failure.exception
             self.assertEqual(error.code, grpc.StatusCode.UNAVAILABLE)
             self.assertEqual({one.server for one in error.tried}, set(addresses))
-            self.assertIn(f"server {deaf}: DEADLINE_EXCEEDED: no answer within 0.5 s", str(error))
+            self.assertIn(f"server {deaf}: DEADLINE_EXCEEDED: no answer within ", str(error))
             self.assertIn(f"server {draining}: UNAVAILABLE: {DRAINING[1]}", str(error))
             self.assertIn(f"server {refused}: UNAVAILABLE: ", str(error))
 
@@ -153,7 +154,6 @@ class FailoverTest(unittest.TestCase):
                 self.assertEqual(ranker.feedback(decision_id, reward=1), 1)
                 ranker.shown(decision_id, [0])
             self.assertEqual(good.calls, [decision_id] * 2)
-            self.assertEqual(len(draining.calls), 7)  # Shown avoids it.
 
     def test_further_rounds_are_bounded_by_attempts_and_by_the_budget(self) -> None:
         both = [self.start(FakeServer(DRAINING)) for _ in range(2)]
