@@ -11,7 +11,6 @@
 namespace sortition {
 namespace {
 
-using absl::StatusCode;
 using testing::HasSubstr;
 
 config::v1::RequestLimits Limits() {
@@ -46,7 +45,7 @@ TEST(WireCountsTest, CountsEmptyEntries) {
   const std::string empty("\x0a\x00", 2);
   EXPECT_OK(Check(type, Repeat(empty, 3)));
   EXPECT_THAT(Check(type, Repeat(empty, 4)),
-              StatusIs(StatusCode::kInvalidArgument,
+              StatusIs(absl::StatusCode::kInvalidArgument,
                        "feedback has more than 3 entries: must have at most "
                        "3"));
 }
@@ -63,7 +62,7 @@ TEST(WireCountsTest, CountsInsideOfMessagesThatComeInParts) {
   EXPECT_OK(Check(request.descriptor(), part));
   EXPECT_THAT(
       Check(request.descriptor(), part + part),
-      StatusIs(StatusCode::kInvalidArgument,
+      StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("context.candidates.ids has more than 5 entries")));
 }
 
@@ -72,12 +71,12 @@ TEST(WireCountsTest, CountsWhatTheParserKeepsAsUnknown) {
   const std::string no_such_field("\xa0\x06\x01", 3);  // Field 100 is 1.
   EXPECT_OK(Check(type, Repeat(no_such_field, 1000)));
   EXPECT_THAT(Check(type, Repeat(no_such_field, 1001)),
-              StatusIs(StatusCode::kInvalidArgument,
+              StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("more than 1000 fields are not known")));
   // The context as a number instead of a message.
   EXPECT_THAT(
       Check(type, Repeat("\x08\x01", 1001)),
-      StatusIs(StatusCode::kInvalidArgument, HasSubstr("the last is 1")));
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the last is 1")));
 }
 
 // Texts count over all columns of a request; an empty one takes two bytes here
@@ -96,13 +95,13 @@ TEST(WireCountsTest, CountsColumnsAndTheirTexts) {
   EXPECT_OK(check());
   columns.add_candidate()->mutable_texts()->add_values("");
   EXPECT_THAT(check(),
-              StatusIs(StatusCode::kInvalidArgument,
+              StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("columns.candidate.texts.values has more than "
                                  "8 entries")));
   columns.clear_candidate();
   for (int i = 0; i <= 1000; ++i) columns.add_query();
   EXPECT_THAT(check(),
-              StatusIs(StatusCode::kInvalidArgument,
+              StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("columns.query has more than 1000 entries")));
 }
 
