@@ -184,8 +184,9 @@ void AppendGrid(const TrainReport& report, std::string* text) {
       "  On the validation part. eq. 1: unbiased estimate, %g %% interval of "
       "what it estimates; improvement: over\n"
       "  the logging policy, clipped IPS; each interval holds for its row "
-      "alone. criterion: lower bound of the\n"
-      "  improvement, the largest is chosen; ess: effective sample size.\n",
+      "alone. criterion: gain over what is to\n"
+      "  be replaced minus one standard error, the largest is chosen; ess: "
+      "effective sample size.\n",
       100 * report.validation_improvement().confidence());
 }
 

@@ -62,8 +62,13 @@ class JsonlImporter : public JsonImporter {
     for (size_t i = 0; i < std::size(names); ++i) {
       members[i] = FindMember(object, names[i]);
       if (members[i] == nullptr) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("'", names[i], "' is missing"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "'", names[i], "' is missing",
+            FindMember(object, "candidates") != nullptr && schema_ == nullptr
+                ? "; candidates with named columns need a schema: --features "
+                  "takes a FeatureSpec whose schema names each column and its "
+                  "type (docs/features.md)"
+                : ""));
       }
     }
     const auto& [features, action, propensity, reward] = members;

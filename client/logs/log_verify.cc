@@ -278,7 +278,8 @@ class NoErrors : public google::protobuf::io::ErrorCollector {
                 const std::string&) override {}
 };
 
-// Whether the segment was written by `log import`, which records its options.
+}  // namespace
+
 bool IsImported(const log::v1::SegmentHeader& header) {
   if (header.kind() != log::v1::SegmentHeader::TUPLES) return false;
   google::protobuf::TextFormat::Parser parser;
@@ -289,6 +290,8 @@ bool IsImported(const log::v1::SegmentHeader& header) {
   return parser.ParseFromString(header.options(), &options) &&
          options.has_format();
 }
+
+namespace {
 
 class Verifier : public LogVisitor {
  public:

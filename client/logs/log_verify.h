@@ -94,6 +94,9 @@ struct VerifyResult {
   std::string first_difference;
 };
 
+// Returns true if `log import` wrote the segment: it records its options.
+bool IsImported(const log::v1::SegmentHeader& header);
+
 // Verifies all decisions and tuples of `entries`, as in ScanLog().
 absl::StatusOr<VerifyResult> VerifyLog(const std::vector<std::string>& entries,
                                        DecisionVerifier* verifier);

@@ -303,7 +303,10 @@ void RecomputeCheck::Take(const LogEntry& entry) {
     return;
   }
   const auto difference = verifier_.Difference(*entry.decision);
-  if (!difference.ok()) {
+  if ((!difference.ok() || difference->has_value()) &&
+      IsImported(*entry.header)) {
+    ++imported_;
+  } else if (!difference.ok()) {
     // Those for which there is no room are looked for again.
     if (missing_.size() < kMostMissing) missing_.insert(version);
     unknown_.Add(entry, difference.status().message());
@@ -313,10 +316,14 @@ void RecomputeCheck::Take(const LogEntry& entry) {
 }
 
 std::vector<Finding> RecomputeCheck::Report() const {
-  std::vector<Finding> findings = {
-      Verdict(different_, Level::kFail, decisions_, "decisions",
-              absl::StrCat(decisions_ - unknown_.count(),
-                           " decisions recomputed bit for bit"))};
+  std::vector<Finding> findings = {Verdict(
+      different_, Level::kFail, decisions_, "decisions",
+      absl::StrCat(decisions_ - unknown_.count() - imported_,
+                   " decisions recomputed bit for bit",
+                   imported_ > 0 ? absl::StrCat(", ", imported_,
+                                                " not a Sortition policy "
+                                                "(imported)")
+                                 : ""))};
   if (unknown_.count() > 0) {
     findings.push_back(
         {Level::kWarn, absl::StrCat("no model to recompute ",

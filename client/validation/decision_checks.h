@@ -81,6 +81,7 @@ class RecomputeCheck : public LogCheck {
   DecisionVerifier verifier_;
   uint64_t decisions_ = 0;
   std::set<std::pair<std::string, uint64_t>> missing_;  // From the store.
+  uint64_t imported_ = 0;  // Drawn by another system.
   Offences different_;
   Offences unknown_;
 };

@@ -527,6 +527,11 @@ TEST_F(CleanLogsTest, OfAStoreAreRecomputed) {
   std::filesystem::remove(path_);
   Write(tuples);
   ExpectOnly("recompute", Level::kFail, "1 of 50 decisions, first");
+  // Another system drew it.
+  std::filesystem::remove(path_);
+  imported_with_ = "format: 'jsonl'";
+  Write(tuples);
+  EXPECT_THAT(Found(), IsEmpty());
 }
 
 // A log of another system: it could not draw candidates 3 to 5, and does not

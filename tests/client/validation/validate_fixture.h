@@ -76,7 +76,8 @@ class ValidateFixture : public testing::Test {
     options.header = header_;
     options.header.set_format_version(1);
     options.header.set_writer_id("tuples");
-    options.header.set_options(sidecar.ShortDebugString());
+    options.header.set_options(
+        imported_with_.empty() ? sidecar.ShortDebugString() : imported_with_);
     ASSERT_OK_AND_ASSIGN(const auto writer, SegmentWriter::Create(options));
     for (const log::v1::BanditTuple& tuple : tuples) {
       log::v1::LogRecord record;
@@ -136,6 +137,7 @@ class ValidateFixture : public testing::Test {
   }();
   std::vector<log::v1::LogRecord> more_;  // Behind the tuples of a segment.
   int64_t segments_ = 0;
+  std::string imported_with_;  // Options of `log import`; empty: joined.
   std::string path_;  // The last segment.
 };
 
