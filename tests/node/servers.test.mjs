@@ -81,6 +81,8 @@ test('ids are UUIDs of version 7, ascending in time, never twice', () => {
 });
 
 test('addresses that are empty are refused', () => {
+  assert.throws(() => open('http://localhost:8503'),
+      /addresses has "http:\/\/localhost:8503", must be host:port of the gRPC port/);
   assert.throws(() => open('a:1,,b:2'), /addresses are "a:1,,b:2", must be host:port, or several/);
   assert.throws(() => open([]), /addresses are "", must be/);
   // gRPC's own lists are one address.

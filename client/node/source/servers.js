@@ -131,6 +131,10 @@ function addressList(addresses) {
       list('addresses', addresses, 'host:port');
   const trimmed = given.map((address, i) => typeof address === 'string' ? address.trim() :
       refuse(`addresses[${i}]`, address, 'a string, such as "127.0.0.1:8500"'));
+  const url = trimmed.find((address) => /^https?:/i.test(address));
+  if (url !== undefined) {
+    throw new RangeError(`addresses has "${url}", must be host:port of the gRPC port, such as "127.0.0.1:8500", without http://`);
+  }
   if (trimmed.length > 0 && trimmed.every((address) => address !== '')) return trimmed;
   throw new RangeError(`addresses are "${given.join(',')}", must be host:port, or several`);
 }
