@@ -87,7 +87,7 @@ void ColumnLearner::AddToTransform(const Transform& transform,
   } else if (transform.has_vocabulary()) {
     visit(transform.vocabulary().column(),
           [&](size_t index, const BoundColumn& column, uint32_t row) {
-            if (schema_.column(index).type() == ColumnSchema::CATEGORY) {
+            if (schema_.column(index).type() != ColumnSchema::CATEGORY_SET) {
               learner->categories.Add(column.Text(row));
               return;
             }

@@ -160,7 +160,8 @@ class TransformCheck {
     }
     if (vocabulary->min_count() == 0) vocabulary->set_min_count(1);
     return Column("vocabulary.column", vocabulary->column(),
-                  {ColumnSchema::CATEGORY, ColumnSchema::CATEGORY_SET});
+                  {ColumnSchema::CATEGORY, ColumnSchema::CATEGORY_SET,
+                   ColumnSchema::TEXT});
   }
 
   absl::Status CheckCross() {

@@ -25,6 +25,7 @@ using model::v1::Transform;
 constexpr double kCandidatesPerFeature = 50;
 constexpr double kNumBins[] = {8, 4};  // As many as there is data for.
 constexpr double kMostVocabulary = 1000;
+constexpr double kMaxTexts = 100;     // Values of a text that is a category.
 constexpr double kMostCrossed = 100;  // Values of a category in a cross.
 constexpr double kMaxSegments =
     50;  // Values of a category that multiplies numbers.
@@ -359,11 +360,39 @@ class Suggester {
   void AddCategories() {
     for (const ColumnProfile* const column : candidate_) {
       if (IsCategory(*column)) AddCategory(*column);
+      if (IsText(*column)) AddRepeatedTexts(*column);
     }
     if (!options_.can_abstain) return;
     for (const ColumnProfile* const column : query_) {
       if (IsCategory(*column)) AddCategory(*column);
     }
+  }
+
+  // An application that sends strings without types sends categories as texts.
+  void AddRepeatedTexts(const ColumnProfile& column) {
+    const double distinct = column.num_distinct;
+    if (distinct < 2 || distinct > kMaxTexts ||
+        static_cast<double>(column.num_values) <
+            kCandidatesPerFeature * distinct ||
+        !TakeSparse(distinct)) {
+      return;
+    }
+    Transform* const transform = Add(
+        absl::StrFormat("Only %.0f different texts: an indicator of each. If "
+                        "they are categories, send them as such "
+                        "(categories), so that they are also crossed with "
+                        "columns of the query.",
+                        distinct),
+        {&column});
+    if (transform == nullptr) return;
+    transform->mutable_vocabulary()->set_column(column.name);
+    transform->mutable_vocabulary()->set_most_values(
+        static_cast<uint32_t>(kMaxTexts));
+    if (column.num_values >= 1000) {
+      transform->mutable_vocabulary()->set_min_count(3);
+    }
+    transform->mutable_vocabulary()->set_missing_indicator(HasMissing(column));
+    repeated_texts_.insert(&column);
   }
 
   void AddCategory(const ColumnProfile& column) {
@@ -468,7 +497,7 @@ class Suggester {
 
   void AddNgrams() {
     for (const ColumnProfile* const column : candidate_) {
-      if (!IsText(*column)) continue;
+      if (!IsText(*column) || repeated_texts_.contains(column)) continue;
       if (profiles_.num_candidates < kMinCandidatesOfNgrams) {
         LeaveOutFeature(
             *column,
@@ -560,6 +589,7 @@ class Suggester {
   std::vector<const ColumnProfile*> query_;
   std::vector<const ColumnProfile*> candidate_;
   std::set<const ColumnProfile*> used_;
+  std::set<const ColumnProfile*> repeated_texts_;
   // With the names of their features.
   std::vector<std::pair<const ColumnProfile*, std::string>> numbers_;
   std::vector<std::pair<const ColumnProfile*, std::string>> query_numbers_;

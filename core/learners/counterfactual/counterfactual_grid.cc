@@ -116,10 +116,12 @@ std::vector<PoemOptions::Optimiser> ListOptimisers(const PoemOptions& options) {
 absl::StatusOr<std::vector<Point>> ListPoints(const GridTask& task,
                                               const TuplePolicy& policy) {
   std::vector<Point> points;
-  if (task.parent_start.size() > 0) {
-    points.push_back({.start = Start::kParent, .is_trained = false});
-  }
   const auto optimisers = ListOptimisers(task.options);
+  if (task.parent_start.size() > 0) {
+    points.push_back({.optimiser = optimisers.back(),
+                      .start = Start::kParent,
+                      .is_trained = false});
+  }
   const std::vector<double> l2s = ListL2s(task.options, policy);
   for (const Start start : ListStarts(task)) {
     for (const double smoothing : ListSmoothings(task.options)) {

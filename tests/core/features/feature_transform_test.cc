@@ -134,6 +134,17 @@ TEST(VocabularyTest, TheMostFrequentValuesComeFirst) {
   EXPECT_EQ(fit.rows[3], (Row{0, 0, 1, 0, 1, 0}));
 }
 
+TEST(VocabularyTest, AWholeTextIsAValue) {
+  const Fit fit(
+      "schema { column { name: 'kind' type: TEXT } } "
+      "transform { vocabulary { column: 'kind' missing_indicator: true } }",
+      ParseColumns("num_candidates: 3 candidate { name: 'kind' texts { "
+                   "values: ['a b', 'c', 'a b'] } }"));
+  EXPECT_THAT(fit.names, ElementsAre("kind=a b", "kind=c", "missing(kind)"));
+  EXPECT_EQ(fit.rows[0], (Row{1, 0, 0}));
+  EXPECT_EQ(fit.rows[1], (Row{0, 1, 0}));
+}
+
 TEST(HashedFeaturesTest, StandsWhereVowpalWabbitPutsIt) {
   const Fit fit = FitColors(
       "transform { hash { column: 'color' bits: 10 } } transform { hash { "

@@ -59,8 +59,9 @@ TEST(SpecTest, RefusesDeclarationsWithoutMeaning) {
       {"transform { number { column: 'n' quantile_bins: 4 standardise: true } "
        "}",
        "standardise is true, must be false with quantile_bins"},
-      {"transform { vocabulary { column: 't' } }",
-       "vocabulary.column is 't', must be a CATEGORY or CATEGORY_SET column"},
+      {"transform { vocabulary { column: 'n' } }",
+       "vocabulary.column is 'n', must be a CATEGORY or CATEGORY_SET or TEXT "
+       "column"},
       {"transform { hash { column: 'n' } }", "hash.column is 'n', must be"},
       {"transform { hash { column: 'c' bits: 29 } }",
        "transform[0].hash.bits is 29, must be in [1, 28]"},

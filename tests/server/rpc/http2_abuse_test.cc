@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <string>
 #include <utility>
 
@@ -48,6 +49,9 @@ std::string UnfinishedHeaders(size_t bytes) {
 
 class Http2AbuseTest : public GrpcServerTest {
  protected:
+  // As the programs do: the server closes connections that are written to.
+  Http2AbuseTest() { ::signal(SIGPIPE, SIG_IGN); }
+
   double Metric(const std::string& name) {
     return MetricSum(server_->metrics().Text(), name);
   }

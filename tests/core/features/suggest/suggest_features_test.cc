@@ -251,6 +251,20 @@ TEST(SuggestFeaturesTest, CategoriesGetAVocabularyOrAHash) {
               HasSubstr("vocabulary { column: \"city\""));
 }
 
+// An application that sends dicts without types: 5000 candidates of 4 texts,
+// and of 2500 texts, each of which is there twice.
+TEST(SuggestFeaturesTest, TextsThatRepeatAreAVocabulary) {
+  Queries queries(1000);
+  queries.AddTexts("kind", [](int row) { return absl::StrCat("k", row % 4); });
+  queries.AddTexts("title",
+                   [](int row) { return absl::StrCat("t", row % 2500); });
+  const std::string text = Suggest(queries.all());
+  EXPECT_THAT(text, HasSubstr("Only 4 different texts"));
+  EXPECT_THAT(text, HasSubstr("vocabulary { column: \"kind\" most_values: 100 "
+                              "min_count: 3 }"));
+  EXPECT_THAT(text, Not(HasSubstr("vocabulary { column: \"title\"")));
+}
+
 // Dense rows: hashed features share what there is.
 TEST(SuggestFeaturesTest, KeepsToTheLargestNumberOfFeatures) {
   Queries queries(1000);
