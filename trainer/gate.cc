@@ -210,8 +210,9 @@ std::string Decision(const TupleGate& gate) {
     return absl::StrFormat(
         "%s: what was trained chooses at random (all weights are 0), so "
         "nothing was learned, and the test part was not looked at. More "
-        "decisions may help, or other features (--features), or another "
-        "optimiser (--poem.optimiser=BATCH).",
+        "decisions may help, or other features: `sortition-trainer "
+        "suggest-features` lists what is made of each column, and what is left "
+        "out and why.",
         Result(gate));
   }
   if (gate.report.has_deferred_look()) return DeferredText(gate);
