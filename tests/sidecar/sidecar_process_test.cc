@@ -100,7 +100,7 @@ std::string Scrape(int port) {
   EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
             0);
   const std::string request =
-      "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+      "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   EXPECT_EQ(write(fd, request.data(), request.size()),
             static_cast<ssize_t>(request.size()));
   std::string answer;
