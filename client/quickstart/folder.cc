@@ -28,10 +28,6 @@ constexpr char kScript[] = "start.sh";
 // More than a server's default: with 50 decisions a second, a first model is
 // proved better within three minutes (docs/operations.md#cold-start).
 constexpr double kColdStartExplore = 0.3;
-// What a decision with nothing but a thumb down earns. Each decision without
-// feedback is as far above it as 0 is, and that much noise the gate has to
-// average out (docs/learning_from_logs.md#the-price-of-negative-rewards).
-constexpr double kThumbDown = -0.1;
 constexpr const char* kDirectories[] = {"models", "spool", "tuples", "run",
                                         "logs"};
 
@@ -88,13 +84,14 @@ std::string TrainerText(const QuickstartPlan& plan) {
       "train --help=poem\ntuples: ",
       Quoted(plan.dir + "/tuples"),
       "\nmodel_store: ", Quoted(plan.dir + "/models"),
-      "\n# A decision earns the sum over its ranks, at most 1 and at least "
-      "-0.1: a thumb down\n# takes back a click, and alone it counts as a "
-      "little less than nothing. With\n# reward_min: -1 it counts as much as a "
-      "click, and the gate needs about five times\n# as many decisions.\n"
-      "reward_min: ",
-      kThumbDown,
-      "\nreward_max: 1\nclamp_rewards: true\n# The test part alone decides; it "
+      "\n# A decision earns the sum over its ranks, at most 1 and at least 0: "
+      "a "
+      "thumb down\n# takes back a click, and alone it counts as nothing. With "
+      "reward_min: -0.1 it counts\n# as less than nothing, and the gate needs "
+      "a "
+      "fifth more decisions, with -1 about five\n# times as many.\n"
+      "reward_min: 0\nreward_max: 1\nclamp_rewards: true\n# The test part "
+      "alone decides; it "
       "is looked at "
       "when that is likely to prove something.\nvalidation_fraction: "
       "0.2\ntest_fraction: 0.4\nlook_when_likely: true\n"

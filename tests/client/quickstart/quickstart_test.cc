@@ -81,8 +81,7 @@ TEST_F(FolderTest, ItsOptionsBelongTogether) {
   EXPECT_EQ(sidecar.join().reward_max(), 1);
   EXPECT_EQ(server.feedback().reward_min(), -1);
   EXPECT_EQ(server.feedback().reward_max(), 1);
-  // Less than the 0 of a decision without feedback.
-  EXPECT_EQ(train.reward_min(), -0.1);
+  EXPECT_EQ(train.reward_min(), 0);
   EXPECT_EQ(train.reward_max(), 1);
   EXPECT_TRUE(train.clamp_rewards());
   EXPECT_TRUE(train.look_when_likely());
