@@ -203,8 +203,8 @@ TEST(TrainHelpTest, AloneItIsShortAndSaysHowToSeeMore) {
   EXPECT_LE(std::count(help.begin(), help.end(), '\n'), 90);
   EXPECT_THAT(help, AllOf(HasFlag("tuples"), HasFlag("data"),
                           HasFlag("model_store"), HasFlag("dry_run")));
-  EXPECT_THAT(help,
-              HasTexts("--help=LEARNER", "--help=all", "3 the log has enough data"));
+  EXPECT_THAT(help, HasTexts("--help=LEARNER", "--help=all",
+                             "3 the log has enough data"));
   EXPECT_THAT(help, Not(HasFlag("poem.objective")));
   for (const LearnerInfo& learner : ListLearners()) {
     if (learner.options == config::v1::TrainOptions::LEARNER_OPTIONS_NOT_SET) {

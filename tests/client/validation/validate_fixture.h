@@ -138,7 +138,7 @@ class ValidateFixture : public testing::Test {
   std::vector<log::v1::LogRecord> more_;  // Behind the tuples of a segment.
   int64_t segments_ = 0;
   std::string imported_with_;  // Options of `log import`; empty: joined.
-  std::string path_;  // The last segment.
+  std::string path_;           // The last segment.
 };
 
 }  // namespace sortition
