@@ -102,8 +102,10 @@ absl::StatusOr<std::string> CopyWithOneChange(const std::string& from,
         continue;
       }
       if (record.has_footer()) break;
-      log::v1::Decision* decision = record.mutable_tuple()->mutable_decision();
-      if (changed_id.empty() && decision->version() == 2) {
+      if (changed_id.empty() && record.has_tuple() &&
+          record.tuple().decision().version() == 2) {
+        log::v1::Decision* const decision =
+            record.mutable_tuple()->mutable_decision();
         decision->set_log_propensity(
             std::nextafter(decision->log_propensity(),
                            std::numeric_limits<double>::infinity()));
