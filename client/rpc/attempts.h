@@ -13,7 +13,7 @@ namespace sortition {
 
 struct AttemptLimits {
   uint32_t max_rounds = 1;  // Attempts at each server; at least 1.
-  std::chrono::steady_clock::time_point deadline;  // Of the call.
+  std::chrono::steady_clock::time_point deadline;  // When the call ends.
   double first_backoff_seconds = 0;                // Doubles with every round.
   double max_backoff_seconds = 0;
   // Leaves half of the time to the servers that have not been tried yet.
@@ -67,7 +67,7 @@ class Attempts {
   const AttemptLimits limits_;
   const std::vector<size_t> route_;
   ServerChoice& choice_;
-  std::vector<size_t> untried_;  // Of this round, the next one last.
+  std::vector<size_t> untried_;  // Servers left in this round, next one last.
   size_t server_ = 0;
   uint32_t round_ = 1;
   uint32_t number_ = 0;

@@ -25,14 +25,14 @@ class SharedLoop {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // What the connections do together.
+  // Behaviour of all connections together.
   struct Plan {
     uint64_t decisions = 0;
     std::optional<uint64_t> until_version;
     Clock::time_point start;
     Clock::time_point deadline;
     double rate = 0;        // Decisions per second; 0: no limit.
-    std::string id_prefix;  // Of decision ids, before the number.
+    std::string id_prefix;  // Decision ids begin with it.
   };
   explicit SharedLoop(Plan plan)
       : plan_(std::move(plan)),

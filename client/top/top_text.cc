@@ -28,7 +28,7 @@ constexpr size_t kMostWarnings = 5;
 constexpr size_t kIndent = 4;
 // Lines of the verdict of one run: enough for the longest sentence.
 constexpr size_t kMaxRunLines = 12;
-constexpr int kMaxEarlierLines = 5;  // Of one model.
+constexpr int kMaxEarlierLines = 5;  // Lines for each model.
 
 enum class Style { kPlain, kHeading, kBad, kWarn };
 

@@ -28,7 +28,7 @@ class RanksCheck : public LogCheck {
   Offences rewards_;
   Offences indexes_;
   uint64_t late_ = 0;      // Late feedback.
-  Offences no_candidate_;  // Of it.
+  Offences no_candidate_;  // Feedback about a candidate that cannot be.
   Offences seen_;
 };
 

@@ -18,7 +18,7 @@ struct CrossSide {
   std::optional<size_t> slot = {};  // Of a text.
   // Of a text whose words have weights.
   std::shared_ptr<const InverseFrequencies> frequencies = {};
-  // Of a number x: log1p(x) if asked for, then (x - mean) / scale.
+  // A number x has the value (x - mean) / scale, after log1p(x) if `log1p`.
   bool log1p = false;
   double mean = 0;
   double scale = 1;

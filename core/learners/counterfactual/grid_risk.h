@@ -33,8 +33,9 @@ using MakeGridRisk = std::function<absl::StatusOr<std::unique_ptr<GridRisk>>(
 
 // A risk of the validation tuples.
 struct ValidationRisk {
-  MakeGridRisk make = {};                 // λ is 0. Empty: there is none.
-  std::vector<double> logged_terms = {};  // Of a policy that does what logged.
+  MakeGridRisk make = {};  // λ is 0. Empty: there is none.
+  // Terms of a policy that does the same as the policy that logged.
+  std::vector<double> logged_terms = {};
 };
 
 }  // namespace sortition

@@ -60,7 +60,7 @@ Gain SelfNormalisedGain(const GainSample& sample);
 // Terms of a risk on the same validation tuples, in losses.
 struct TermSample {
   std::span<const double> terms;
-  std::span<const double> other_terms;  // Of the policy to compare with.
+  std::span<const double> other_terms;  // Terms of the policy to compare with.
   std::span<const double> counts = {};
   std::span<const uint64_t> units = {};
 };
