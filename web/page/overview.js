@@ -50,8 +50,8 @@ export function values(status, refresh) {
         el('p', {class: 'note'}, 'Mean reward of what each version decided',
             confidence ? `, with its ${share(confidence)} interval.` : '.',
             ' Compare versions that had traffic at the same time: rewards change with it.',
-            ' Rewards are as joined; training and ', el('code', {}, 'ope'),
-            ' with --clamp_rewards cut them to their range, and have smaller or larger means.'),
+            ' Rewards count as reported; training and ', el('code', {}, 'ope'),
+            ' can cut them to a range (', el('code', {}, '--clamp_rewards'), ').'),
         shown.map((each) => modelValues(each, status)),
         el('div', {class: 'charts'}, shown.map(({model}) => rewardCharts(model, status, refresh))),
         // A server shows them with its models.
