@@ -27,11 +27,13 @@ if not shutil.which("rsync"):
     sys.exit(77)
 
 
-def wait_until(condition: Callable[[], object], what: str) -> None:
+def wait_until(
+    condition: Callable[[], object], what: str, why: Callable[[], str] = lambda: ""
+) -> None:
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
-            raise AssertionError(f"{what}: not within {PATIENCE} s")
+            raise AssertionError(f"{what}: not within {PATIENCE} s {why()}")
         time.sleep(0.02)  # Between two looks.
 
 
@@ -105,6 +107,10 @@ class Deployment:
             lines = answer.read().decode().splitlines()
         return sum(float(line.split()[-1]) for line in lines if line.startswith(name + " "))
 
+    def logs(self) -> str:
+        paths = [self.folder / f"{program}.log" for program in ("server", "sidecar")]
+        return "\n".join(path.read_text()[-4000:] for path in paths)
+
     def end(self, number: int) -> None:
         for process in self.processes.values():
             process.send_signal(number)
@@ -172,13 +178,20 @@ class BackupTest(unittest.TestCase):
         self.deployments.append(Deployment(self.root / name))
         return self.deployments[-1]
 
-    def back_up(self, deployment: Deployment) -> Path:
+    def run_script(
+        self, deployment: Deployment, path: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
         parts = [deployment.path(part) for part in ("spool", "tuples", "models")]
-        done = subprocess.run(
+        return subprocess.run(
             [str(DEPLOY / "backup/sortition-backup"), *parts, str(self.root / "backups")],
             capture_output=True,
             text=True,
+            env={**os.environ, "PATH": path + os.environ["PATH"]},
         )
+
+    def back_up(self, deployment: Deployment) -> Path:
+        wait_until(lambda: self.has_another_name(), "the next second")
+        done = self.run_script(deployment)
         self.assertEqual(done.returncode, 0, done.stderr)
         return (self.root / "backups/latest").resolve()
 
@@ -221,9 +234,14 @@ class BackupTest(unittest.TestCase):
         wait_until(lambda: len(load.answered) > 50, "decisions after the restore")
         load.stop()
         expected = set(answered) | set(load.answered)
+
+        def without_tuple() -> set[str]:
+            return expected - {decision for decision, _, _ in tuples_in(second.path("tuples"))}
+
         wait_until(
-            lambda: expected <= {decision for decision, _, _ in tuples_in(second.path("tuples"))},
+            lambda: not without_tuple(),
             "a tuple of each decision",
+            lambda: f"{sorted(without_tuple())[:20]} of {len(expected)}\n{second.logs()}",
         )
         second.end(signal.SIGTERM)
 
@@ -251,9 +269,23 @@ class BackupTest(unittest.TestCase):
         with segment.open("r+b") as file:
             file.write(b"record")
         os.utime(segment, ns=(second, second + 1))
-        # Two backups in one second would have one name.
-        wait_until(lambda: self.has_another_name(), "the next second")
         self.assertEqual((self.back_up(deployment) / "spool/a.seg").read_bytes()[:6], b"record")
+
+    def test_two_backups_of_one_second_are_not_mixed_up(self) -> None:
+        deployment = self.deploy("first")
+        programs = self.root / "programs"
+        programs.mkdir()
+        (programs / "date").write_text("#!/bin/sh\necho 20261130T090000Z\n")
+        (programs / "date").chmod(0o755)
+        self.assertEqual(self.run_script(deployment, f"{programs}:").returncode, 0)
+        (Path(deployment.path("spool")) / "new").write_text("")
+        again = self.run_script(deployment, f"{programs}:")
+        self.assertNotEqual(again.returncode, 0)
+        self.assertIn("20261130T090000Z is there", again.stderr)
+        backup = self.root / "backups/20261130T090000Z"
+        self.assertEqual({"spool", "tuples", "models"}, {path.name for path in backup.iterdir()})
+        self.assertEqual(self.run_script(deployment).returncode, 0)
+        self.assertTrue((self.root / "backups/latest/spool/new").exists())
 
     def has_another_name(self) -> bool:
         return not (self.root / "backups" / time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())).exists()
