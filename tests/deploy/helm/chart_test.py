@@ -1,4 +1,7 @@
-"""The profiles of the Helm chart install what the overlays of the same names do, and wrong values are refused by name."""
+"""The profiles of the Helm chart install what the overlays of the same names do.
+
+Every value reaches its resource, and a wrong value is an error that names it.
+"""
 
 import copy
 import json
@@ -23,7 +26,7 @@ def by_name(resources: list[rendered.Resource]) -> dict[str, rendered.Resource]:
 
 
 def sorted_lists(value: Any) -> Any:
-    """Returns `value` with lists of named objects sorted by name: Kubernetes does not look at their order."""
+    """Returns `value` with lists of named objects sorted, because Kubernetes ignores their order."""
     if isinstance(value, dict):
         return {key: sorted_lists(member) for key, member in value.items()}
     if not isinstance(value, list):
@@ -35,7 +38,7 @@ def sorted_lists(value: Any) -> Any:
 
 
 def as_chart(overlay: str) -> dict[str, rendered.Resource]:
-    """Returns the resources of an overlay with the differences that the chart's README states, but for annotations."""
+    """Returns the resources of an overlay under the names that the chart gives them."""
     resources = [r for r in rendered.kustomized(overlay) if r["kind"] != "Namespace"]
     text = json.dumps(resources)
     for resource in resources:
@@ -70,8 +73,8 @@ class ProfilesTest(ChartCase):
     def setUp(self) -> None:
         self.maxDiff = None
 
-    def without_annotations(self, chart: dict[str, rendered.Resource]) -> dict[str, rendered.Resource]:
-        """Returns `chart` without the annotations of its own, after a look at who has them."""
+    def without_annotations(self, chart: dict[str, Any]) -> dict[str, Any]:
+        """Checks which resources have annotations of the chart, and returns `chart` without them."""
         chart = copy.deepcopy(chart)
         kept, replaced = set(), set()
         for name, resource in chart.items():
@@ -104,7 +107,7 @@ class ProfilesTest(ChartCase):
                     self.assertEqual(sorted_lists(found[name]), sorted_lists(resource))
 
     def test_render_as_helm_does(self) -> None:
-        """Compares render.go with Helm itself, where that is installed."""
+        """Compares render.go with Helm, where Helm is installed."""
         import yaml
 
         if shutil.which("helm") is None:
@@ -119,11 +122,10 @@ class ProfilesTest(ChartCase):
 
     def test_pods_are_replaced_when_their_files_change(self) -> None:
         def checksums(values: Any) -> dict[str, str]:
-            sets = self.resources("replicas", values)
-            return {
-                name: sets[f"StatefulSet/{name}"]["spec"]["template"]["metadata"]["annotations"][CHECKSUM]
-                for name in ("sortition", "sortition-consumer", "sortition-nats")
-            }
+            resources = self.resources("replicas", values)
+            names = ("sortition", "sortition-consumer", "sortition-nats")
+            pods = {n: resources[f"StatefulSet/{n}"]["spec"]["template"] for n in names}
+            return {n: pod["metadata"]["annotations"][CHECKSUM] for n, pod in pods.items()}
 
         before = checksums({})
         after = checksums({"config": {"server.textproto": 'listen: "0.0.0.0:8500"\n'}})
@@ -165,7 +167,8 @@ class ValuesTest(ChartCase):
         self.assertEqual(server["args"][0], "--config=/etc/sortition/server.textproto")
         requests = {"cpu": "2", "memory": "2Gi", "ephemeral-storage": "128Mi"}
         self.assertEqual(server["resources"]["requests"], requests)
-        (consumer,) = resources["StatefulSet/sortition-consumer"]["spec"]["template"]["spec"]["containers"]
+        pod = resources["StatefulSet/sortition-consumer"]["spec"]["template"]["spec"]
+        (consumer,) = pod["containers"]
         self.assertEqual(consumer["args"][-1], "--join.reward_wait_time_seconds=3600")
         metrics = resources["HorizontalPodAutoscaler/sortition"]["spec"]["metrics"]
         self.assertEqual(metrics[1]["pods"]["target"]["averageValue"], "1200m")
@@ -225,7 +228,8 @@ class ValuesTest(ChartCase):
         sidecar = {"name": "sidecar", "livenessProbe": None, "args+": ["--last"]}
         spec = {"initContainers": [sidecar], "tolerations+": [{"operator": "Exists"}]}
         patch = {"StatefulSet/sortition": {"spec": {"template": {"spec": spec}}}}
-        pod = self.resources("single", {"patches": patch})["StatefulSet/sortition"]["spec"]["template"]["spec"]
+        resources = self.resources("single", {"patches": patch})
+        pod = resources["StatefulSet/sortition"]["spec"]["template"]["spec"]
         (found,) = pod["initContainers"]
         self.assertNotIn("livenessProbe", found)
         self.assertEqual(found["args"], ["--config=/etc/sortition/sidecar.textproto", "--last"])
@@ -239,8 +243,8 @@ class ValuesTest(ChartCase):
             ({"server": {"threads": 2}}, "threads"),
             ({"server": {"args": ["threads=2"]}}, "server.args.0"),
             ({"server": {"args": "--threads=2"}}, "server.args"),
-            ({"server": {"resources": {"limits": {"memory": "4GB"}}}}, "server.resources.limits.memory"),
-            ({"sidecar": {"resources": {"requests": {"cpu": "fast"}}}}, "sidecar.resources.requests.cpu"),
+            ({"server": {"resources": {"limits": {"memory": "4GB"}}}}, "resources.limits.memory"),
+            ({"sidecar": {"resources": {"requests": {"cpu": "x"}}}}, "resources.requests.cpu"),
             ({"server": {"spool": {"size": 12}}}, "server.spool.size"),
             ({"models": {"shared": "yes"}}, "models.shared"),
             ({"image": {"digest": "sha256:123"}}, "image.digest"),
@@ -255,6 +259,7 @@ class ValuesTest(ChartCase):
             ({"config": {"servers.textproto": "x"}}, "servers.textproto"),
             ({"config": {"consume.textproto": "x"}}, "consume.textproto"),
             ({"patches": {"StatefulSet/server": {}}}, "StatefulSet/server"),
+            ({"image": {"repository": "our registry"}}, "image.repository"),
         ):
             with self.subTest(values):
                 done = self.render("single", values)

@@ -1,7 +1,7 @@
 // Renders a chart as `helm template` does, without Helm, which Debian does not have.
 // usage: render CHART NAMESPACE [VALUES ...]
-// Prints the resources as YAML. Exit status 1 if the values do not fit the chart's schema or a template fails. Only tests use
-// it: it knows what Helm does with one chart without subcharts, hooks, `lookup` and access to a cluster.
+// Prints the resources as YAML. Exit status 1 if the values do not fit the chart's schema or a template fails.
+// Only tests use it. It knows what Helm does with one chart that has no subcharts and asks no cluster.
 package main
 
 import (
@@ -23,9 +23,10 @@ import (
 
 type object = map[string]interface{}
 
-// Files of a chart by their path in it, with the methods that Helm gives to `.Files`.
+// chartFiles are the files of a chart by their path in it, which templates see as `.Files`.
 type chartFiles map[string]string
 
+// Get returns the text of a file, or an empty one if there is no such file, as Helm does.
 func (f chartFiles) Get(name string) string { return f[name] }
 
 // readFolder adds the files below folder, named from prefix on. Like Helm it follows symbolic links.
@@ -129,8 +130,8 @@ func functions(all *template.Template) template.FuncMap {
 	return known
 }
 
-// render returns the output of all templates. Those whose names begin with an underscore are for others to include; that of
-// NOTES.txt is for people and left out.
+// render returns the output of all templates. Templates whose names begin with an underscore are there to be
+// included. The output of NOTES.txt is for people and left out.
 func render(files chartFiles, namespace string, values object) (string, error) {
 	metadata := struct{ Name, Version, AppVersion string }{}
 	if err := yaml.Unmarshal([]byte(files["Chart.yaml"]), &metadata); err != nil {

@@ -1,7 +1,7 @@
 """Renders the overlays of deploy/kubernetes and finds things in them.
 
-With SORTITION_MANIFESTS=helm in the environment, the profiles of the chart in deploy/helm take the place of the overlays of
-the same names, so that a test of overlays is also one of the chart.
+With SORTITION_MANIFESTS=helm in the environment, the profiles of the chart in deploy/helm take the
+place of the overlays of the same names, so that a test of the overlays is also one of the chart.
 """
 
 import dataclasses
@@ -21,9 +21,11 @@ KUBERNETES = ROOT / "deploy" / "kubernetes"
 OVERLAYS = ("single", "replicas", "production")
 
 CHART = ROOT / "deploy" / "helm" / "sortition"
+GO_PACKAGES = pathlib.Path("/usr/share/gocode")  # Those of Debian.
 HELM = os.environ.get("SORTITION_MANIFESTS") == "helm"
 
 Resource = dict[str, Any]
+_folder = tempfile.TemporaryDirectory()  # Of the compiled renderer.
 
 
 def skip(reason: str) -> None:
@@ -45,6 +47,7 @@ def require_tools() -> None:
 
 
 def require_kustomize() -> None:
+    """Skips the test where there is no kubectl with kustomize 5."""
     if shutil.which("kubectl") is None:
         skip("no kubectl with kustomize 5 (https://kubernetes.io/docs/tasks/tools/)")
     version = subprocess.run(
@@ -56,27 +59,24 @@ def require_kustomize() -> None:
 
 
 def require_renderer() -> None:
-    packages = pathlib.Path("/usr/share/gocode/src")
+    """Skips the test where tests/deploy/helm/render.go cannot be compiled."""
     if shutil.which("go") is None:
         skip("no golang-go")
-    for name in ("github.com/Masterminds/sprig", "github.com/xeipuuv/gojsonschema", "sigs.k8s.io/yaml"):
-        if not (packages / name).is_dir():
-            skip(f"no Go package {name}")
+    for name in ("Masterminds/sprig", "xeipuuv/gojsonschema"):
+        if not (GO_PACKAGES / "src" / "github.com" / name).is_dir():
+            skip(f"no Go package github.com/{name}")
+    if not (GO_PACKAGES / "src" / "sigs.k8s.io" / "yaml").is_dir():
+        skip("no Go package sigs.k8s.io/yaml")
 
 
 @functools.cache
 def renderer() -> str:
     """Compiles tests/deploy/helm/render.go; returns the path of the program."""
-    folder = tempfile.TemporaryDirectory()
-    _folders.append(folder)
-    program = f"{folder.name}/render"
-    go = os.environ | {"GO111MODULE": "off", "GOPATH": "/usr/share/gocode"}
+    program = f"{_folder.name}/render"
+    go = os.environ | {"GO111MODULE": "off", "GOPATH": str(GO_PACKAGES), "GOFLAGS": ""}
     source = ROOT / "tests" / "deploy" / "helm" / "render.go"
     subprocess.run(["go", "build", "-o", program, str(source)], env=go, check=True)
     return program
-
-
-_folders: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def namespace_of(overlay: str) -> str:
@@ -119,8 +119,10 @@ def charted(profile: str) -> list[Resource]:
 
 def documented_namespace(name: str) -> Resource:
     """Returns the namespace that the install commands of the chart's README make, under `name`."""
-    (label,) = re.findall(r"kubectl label namespace \S+ (\S+)=(\S+)", (CHART / "README.md").read_text())
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": dict([label])}}
+    readme = (CHART / "README.md").read_text()
+    ((key, value),) = re.findall(r"kubectl label namespace \S+ (\S+)=(\S+)", readme)
+    metadata = {"name": name, "labels": {key: value}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def render(overlay: str) -> list[Resource]:

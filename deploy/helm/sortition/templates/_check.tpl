@@ -1,10 +1,12 @@
 {{- /* Refuses values that contradict each other; values.schema.json checks each by itself. */}}
 {{- define "sortition.check" }}
 {{- if and .Values.nats.secret (ne .Values.profile "replicas") }}
-  {{- fail (printf "nats.secret: '%s', but the profile %s has no brokers; leave it empty or set profile: replicas" .Values.nats.secret .Values.profile) }}
+  {{- fail (printf "nats.secret: '%s', must be empty in the profile %s, which has no brokers"
+    .Values.nats.secret .Values.profile) }}
 {{- end }}
 {{- with .Values.autoscaling }}{{ if gt (int .minReplicas) (int .maxReplicas) }}
-  {{- fail (printf "autoscaling.minReplicas: %d, must be at most autoscaling.maxReplicas, which is %d" (int .minReplicas) (int .maxReplicas)) }}
+  {{- fail (printf "autoscaling.minReplicas: %d, must be at most autoscaling.maxReplicas, which is %d"
+    (int .minReplicas) (int .maxReplicas)) }}
 {{- end }}{{ end }}
 {{- end }}
 

@@ -1,25 +1,30 @@
 {{- /*
-Reads the folders of kubernetes/ as `kubectl kustomize` does, so that the chart needs no copy of a manifest. It knows what
-those folders use: resources, ConfigMaps of files, patches that merge, and patches that add to a list.
-The argument `resources` is a dict of all resources by "Kind/name"; the templates change it in place and print nothing.
+Reads the folders of kubernetes/ as `kubectl kustomize` does, so that the chart needs no copy of a manifest. It knows
+what those folders use: resources, ConfigMaps of files, patches that merge, and patches that add to a list.
+The argument `resources` has all resources by "Kind/name". The templates change it in place and print nothing.
 */}}
 
 {{- /* Adds what the kustomization of .folder (below kubernetes/) names. .root is the context of the chart. */}}
 {{- define "sortition.kustomize" }}
 {{- $folder := print "kubernetes/" .folder "/" }}
 {{- $text := $.root.Files.Get (print $folder "kustomization.yaml") }}
-{{- $kustomization := required (print $folder ": not in this copy of the chart, where kubernetes is a symbolic link") $text | fromYaml }}
+{{- if not $text }}
+  {{- fail (print $folder ": not in this copy of the chart, whose link kubernetes is broken") }}
+{{- end }}
+{{- $kustomization := fromYaml $text }}
 {{- range $kustomization.resources }}
   {{- if hasSuffix ".yaml" . }}
     {{- include "sortition.load" (dict "resources" $.resources "text" ($.root.Files.Get (print $folder .))) }}
   {{- else }}
-    {{- include "sortition.kustomize" (dict "resources" $.resources "root" $.root "folder" (clean (print $.folder "/" .))) }}
+    {{- $other := clean (print $.folder "/" .) }}
+    {{- include "sortition.kustomize" (dict "resources" $.resources "root" $.root "folder" $other) }}
   {{- end }}
 {{- end }}
 {{- range $map := $kustomization.configMapGenerator }}
   {{- $id := print "ConfigMap/" $map.name }}
   {{- if not (hasKey $.resources $id) }}
-    {{- $_ := set $.resources $id (dict "apiVersion" "v1" "kind" "ConfigMap" "metadata" (dict "name" $map.name) "data" dict) }}
+    {{- $metadata := dict "name" $map.name }}
+    {{- $_ := set $.resources $id (dict "apiVersion" "v1" "kind" "ConfigMap" "metadata" $metadata "data" dict) }}
   {{- end }}
   {{- range $map.files }}
     {{- $_ := set (get $.resources $id).data (base .) ($.root.Files.Get (print $folder .)) }}
@@ -40,8 +45,8 @@ The argument `resources` is a dict of all resources by "Kind/name"; the template
 {{- end }}
 {{- end }}
 
-{{- /* Loads the documents of .text: adds each, or merges it into the resource of the same kind and name. With .existing a
-document without such a resource is left out. */}}
+{{- /* Loads the documents of .text: adds each, or merges it into the resource of the same kind and name. With
+.existing a document without such a resource is left out. */}}
 {{- define "sortition.load" }}
 {{- range splitList "\n---\n" .text }}
   {{- $document := fromYaml . }}
@@ -55,8 +60,8 @@ document without such a resource is left out. */}}
 {{- end }}
 {{- end }}
 
-{{- /* Merges the second argument into the first: null removes a field, `name+` adds to the list `name`, objects and lists of
-named objects merge, and any other value replaces the field. */}}
+{{- /* Merges the second argument into the first: null removes a field, `name+` adds to the list `name`, objects and
+lists of named objects merge, and any other value replaces the field. */}}
 {{- define "sortition.patch" }}
 {{- $target := index . 0 }}
 {{- range $key, $value := index . 1 }}
@@ -96,7 +101,9 @@ named objects merge, and any other value replaces the field. */}}
 {{- define "sortition.append" }}
 {{- $at := index . 0 }}
 {{- with index . 1 }}
-  {{- if or (ne .op "add") (not (hasSuffix "/-" .path)) }}{{ fail (print "operation not supported: " .op " " .path) }}{{ end }}
+  {{- if or (ne .op "add") (not (hasSuffix "/-" .path)) }}
+    {{- fail (print "the chart does not support this operation: " .op " " .path) }}
+  {{- end }}
   {{- $path := splitList "/" .path | rest | initial }}
   {{- range initial $path }}
     {{- if kindIs "slice" $at }}{{ $at = index $at (int .) }}{{ else }}{{ $at = get $at . }}{{ end }}
