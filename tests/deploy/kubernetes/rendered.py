@@ -1,20 +1,31 @@
-"""Renders the overlays of deploy/kubernetes and finds things in them."""
+"""Renders the overlays of deploy/kubernetes and finds things in them.
+
+With SORTITION_MANIFESTS=helm in the environment, the profiles of the chart in deploy/helm take the
+place of the overlays of the same names, so that a test of the overlays is also one of the chart.
+"""
 
 import dataclasses
+import functools
 import json
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from typing import Any, Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 KUBERNETES = ROOT / "deploy" / "kubernetes"
 OVERLAYS = ("single", "replicas", "production")
 
+CHART = ROOT / "deploy" / "helm" / "sortition"
+GO_PACKAGES = pathlib.Path("/usr/share/gocode")  # Those of Debian.
+HELM = os.environ.get("SORTITION_MANIFESTS") == "helm"
+
 Resource = dict[str, Any]
-_cache: dict[str, list[Resource]] = {}
+_folder = tempfile.TemporaryDirectory()  # Of the compiled renderer.
 
 
 def skip(reason: str) -> None:
@@ -24,11 +35,19 @@ def skip(reason: str) -> None:
 
 
 def require_tools() -> None:
-    """Skips the test where the overlays cannot be rendered."""
+    """Skips the test where the overlays, or the chart, cannot be rendered."""
     try:
         import yaml  # noqa: F401
     except ImportError:
         skip("no python3-yaml")
+    if HELM:
+        require_renderer()
+    else:
+        require_kustomize()
+
+
+def require_kustomize() -> None:
+    """Skips the test where there is no kubectl with kustomize 5."""
     if shutil.which("kubectl") is None:
         skip("no kubectl with kustomize 5 (https://kubernetes.io/docs/tasks/tools/)")
     version = subprocess.run(
@@ -39,18 +58,78 @@ def require_tools() -> None:
         skip(f"kubectl has kustomize {kustomize}, must be v5 or later")
 
 
-def render(overlay: str) -> list[Resource]:
+def require_renderer() -> None:
+    """Skips the test where tests/deploy/helm/render.go cannot be compiled."""
+    if shutil.which("go") is None:
+        skip("no golang-go")
+    for name in ("Masterminds/sprig", "xeipuuv/gojsonschema"):
+        if not (GO_PACKAGES / "src" / "github.com" / name).is_dir():
+            skip(f"no Go package github.com/{name}")
+    if not (GO_PACKAGES / "src" / "sigs.k8s.io" / "yaml").is_dir():
+        skip("no Go package sigs.k8s.io/yaml")
+
+
+@functools.cache
+def renderer() -> str:
+    """Compiles tests/deploy/helm/render.go; returns the path of the program."""
+    program = f"{_folder.name}/render"
+    go = os.environ | {"GO111MODULE": "off", "GOPATH": str(GO_PACKAGES), "GOFLAGS": ""}
+    source = ROOT / "tests" / "deploy" / "helm" / "render.go"
+    subprocess.run(["go", "build", "-o", program, str(source)], env=go, check=True)
+    return program
+
+
+def namespace_of(overlay: str) -> str:
+    """Returns the namespace into which the overlay installs."""
+    import yaml
+
+    text = (KUBERNETES / "overlays" / overlay / "kustomization.yaml").read_text()
+    return yaml.safe_load(text)["namespace"]
+
+
+def render_chart(namespace: str, *values: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    """Renders the chart with files of values; its output is YAML, or errors with exit status 1."""
+    command = [renderer(), str(CHART), namespace, *map(str, values)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def profile_file(profile: str) -> pathlib.Path:
+    return CHART / "profiles" / f"{profile}.yaml"
+
+
+@functools.cache
+def kustomized(overlay: str) -> list[Resource]:
     """Returns the resources of `overlay`, as kubectl would apply them."""
     import yaml
 
-    if overlay not in _cache:
-        text = subprocess.run(
-            ["kubectl", "kustomize", str(KUBERNETES / "overlays" / overlay)],
-            capture_output=True,
-            check=True,
-        ).stdout
-        _cache[overlay] = list(yaml.safe_load_all(text))
-    return _cache[overlay]
+    command = ["kubectl", "kustomize", str(KUBERNETES / "overlays" / overlay)]
+    return list(yaml.safe_load_all(subprocess.run(command, capture_output=True, check=True).stdout))
+
+
+@functools.cache
+def charted(profile: str) -> list[Resource]:
+    """Returns the resources of a profile of the chart, as Helm would install them."""
+    import yaml
+
+    done = render_chart(namespace_of(profile), profile_file(profile))
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def documented_namespace(name: str) -> Resource:
+    """Returns the namespace that the install commands of the chart's README make, under `name`."""
+    readme = (CHART / "README.md").read_text()
+    ((key, value),) = re.findall(r"kubectl label namespace \S+ (\S+)=(\S+)", readme)
+    metadata = {"name": name, "labels": {key: value}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def render(overlay: str) -> list[Resource]:
+    """Returns the resources of `overlay`, or of the chart's profile with the chart's namespace."""
+    if HELM:
+        return [documented_namespace(namespace_of(overlay)), *charted(overlay)]
+    return kustomized(overlay)
 
 
 def of_kind(overlay: str, kind: str) -> dict[str, Resource]:
