@@ -40,6 +40,7 @@ absl::StatusOr<StoredModel> LoadPrior(const TrainOptions& options,
 Poem LearnerOptions(const TrainOptions& options, const TrainData& data) {
   constexpr double kClipOfOrders = 10;
   Poem poem = options.poem();
+  if (!poem.has_objective()) poem.set_objective(data.objective());
   if (HasClip(poem.objective()) && poem.clip() == 0 &&
       data.counts().orders > 0) {
     poem.set_clip(kClipOfOrders);

@@ -5,6 +5,7 @@
 
 #include "core/base/status_macros.h"
 #include "core/learners/counterfactual/linear_weights.h"
+#include "core/learners/counterfactual/poem_options.h"
 #include "core/learners/rankings/ranking_risk.h"
 #include "core/policies/linear_policy.h"
 #include "trainer/offpolicy/tuple_support.h"
@@ -57,13 +58,28 @@ LinearFamily FamilyOf(const TupleData& data,
           .rank_factors = RankFactorsOf(data)};
 }
 
+config::v1::PoemOptions::Objective ObjectiveOf(
+    const TupleData& data, const config::v1::TrainOptions& options) {
+  const config::v1::PoemOptions& poem = options.poem();
+  const bool is_of_one_candidate = data.action_kind == ActionKind::kSelect ||
+                                   (data.action_kind == ActionKind::kRank &&
+                                    data.logged_ranks == data.orders);
+  if (poem.has_objective() || !is_of_one_candidate ||
+      !AreFewTuples(data.train.size()) || NeedsOf(poem).any() ||
+      options.hidden_units() > 0 || BoltzmannOf(data).has_value() ||
+      !RankFactorsOf(data).empty()) {
+    return poem.objective();
+  }
+  return config::v1::PoemOptions::DOUBLY_ROBUST;
+}
+
 LinearTrainData::LinearTrainData(TupleData data, ModelFrame frame,
                                  const config::v1::TrainOptions& options)
     : data_(std::move(data)),
       frame_(std::move(frame)),
       family_(FamilyOf(data_, options)),
-      grid_data_(family_, data_.train, data_.validation,
-                 options.poem().objective()) {}
+      objective_(ObjectiveOf(data_, options)),
+      grid_data_(family_, data_.train, data_.validation, objective_) {}
 
 absl::StatusOr<MakeGridRisk> LinearTrainData::PrepareRisk(
     const config::v1::PoemOptions& options) const {

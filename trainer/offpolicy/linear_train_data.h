@@ -19,6 +19,13 @@ namespace sortition {
 LinearFamily FamilyOf(const TupleData& data,
                       const config::v1::TrainOptions& options);
 
+// Returns the objective of the options. If they name none, it is DOUBLY_ROBUST
+// for few decisions of one candidate each, by a linear policy: the log has what
+// every choice earned, those that a learned policy seldom makes too, and a
+// model of rewards learns from all of them. Otherwise it is CRM.
+config::v1::PoemOptions::Objective ObjectiveOf(
+    const TupleData& data, const config::v1::TrainOptions& options);
+
 class LinearTrainData : public TrainData {
  public:
   LinearTrainData(TupleData data, ModelFrame frame,
@@ -58,6 +65,9 @@ class LinearTrainData : public TrainData {
   std::string drafted_features() const override {
     return frame_.drafted_features;
   }
+  config::v1::PoemOptions::Objective objective() const override {
+    return objective_;
+  }
   size_t num_train() const override { return data_.train.size(); }
   size_t num_validation() const override { return data_.validation.size(); }
   size_t num_test() const override { return data_.test.size(); }
@@ -76,6 +86,7 @@ class LinearTrainData : public TrainData {
   const TupleData data_;
   const ModelFrame frame_;
   const LinearFamily family_;
+  const config::v1::PoemOptions::Objective objective_;
   const LinearGridData grid_data_;  // A view of data_.
 };
 

@@ -30,6 +30,10 @@ class TrainData : public GridData {
   virtual std::string drafted_features() const { return ""; }
   // Whether actions are sets of labels, the same for every context.
   virtual bool has_label_sets() const { return false; }
+  // The objective to learn with if the options name none.
+  virtual config::v1::PoemOptions::Objective objective() const {
+    return config::v1::PoemOptions::CRM;
+  }
   // Number of tuples for training, validation and the test.
   virtual size_t num_train() const = 0;
   virtual size_t num_validation() const = 0;

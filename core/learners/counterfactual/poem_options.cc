@@ -238,13 +238,14 @@ absl::StatusOr<double> LambdaUnit(PoemOptions::Objective objective,
 
 }  // namespace
 
+bool AreFewTuples(size_t num_tuples) { return num_tuples <= 50000; }
+
 PoemOptions WithOptimiser(PoemOptions options, size_t num_tuples) {
-  constexpr size_t kMaxTuplesOfBoth = 50000;
   if (options.has_optimiser()) return options;
   if (options.objective() == PoemOptions::SELF_NORMALISED ||
       options.failure_probability() > 0) {
     options.set_optimiser(PoemOptions::BATCH);
-  } else if (options.sampled_orders() > 0 || num_tuples > kMaxTuplesOfBoth) {
+  } else if (options.sampled_orders() > 0 || !AreFewTuples(num_tuples)) {
     options.set_optimiser(PoemOptions::STOCHASTIC);
   } else {
     options.set_optimiser(PoemOptions::TRY_BOTH);

@@ -19,11 +19,15 @@ namespace sortition {
 // quantity.
 absl::Status ValidatePoemOptions(const config::v1::PoemOptions& options);
 
+// Whether so many tuples are few enough for slower learners that find more in
+// them: at most 50,000.
+bool AreFewTuples(size_t num_tuples);
+
 // Returns the options with an optimiser. If they name none, it is the one that
-// they need, otherwise TRY_BOTH for at most 50,000 tuples. Mini-batches of so
-// few often stop far from a minimum where features are many and sparse; where
-// they do not, stopping early leaves a policy with smaller weights, which is
-// easier to prove better (./dev bench drafts).
+// they need, otherwise TRY_BOTH for few tuples. Mini-batches of few tuples
+// often stop far from a minimum where features are many and sparse; where they
+// do not, stopping early leaves a policy with smaller weights, which is easier
+// to prove better (./dev bench drafts).
 config::v1::PoemOptions WithOptimiser(config::v1::PoemOptions options,
                                       size_t num_tuples);
 

@@ -1,5 +1,8 @@
 #include "trainer/train.h"
 
+#include <functional>
+#include <string>
+
 #include "core/base/hash.h"
 #include "core/learners/counterfactual/counterfactual_grid.h"
 #include "core/learners/counterfactual/linear_weights.h"
@@ -86,6 +89,50 @@ TEST_F(TrainTest, EveryObjectiveLearnsABetterSelectionAndRanking) {
                   HasSubstr(PoemOptions::Objective_Name(poem->objective())));
     }
   }
+}
+
+// Returns the objective of the grid for `log`, with `set` changing the options.
+std::string ObjectiveFor(
+    const SyntheticLog& log,
+    const std::function<void(config::v1::TrainOptions*)>& set) {
+  const TempDir dir;
+  WriteSegment(dir.Sub("tuples"), 0, MakeTuples(log, 400));
+  EXPECT_OK(
+      ModelStore(dir.Sub("models")).Publish(LoggingModel(log), nullptr, {}));
+  config::v1::TrainOptions options;
+  options.set_tuples(dir.Sub("tuples"));
+  options.set_model_store(dir.Sub("models"));
+  options.set_dry_run(true);
+  options.mutable_poem()->add_lambda(0);
+  set(&options);
+  const auto report = Train(options);
+  EXPECT_OK(report.status());
+  if (!report.ok()) return "";
+  const auto& grid = report->evaluation().grid();
+  return grid[grid.size() - 1].objective();
+}
+
+TEST_F(TrainTest, FewDecisionsOfOneCandidateAreLearnedFromWithAModelOfRewards) {
+  using config::v1::TrainOptions;
+  const auto unchanged = [](TrainOptions*) {};
+  SyntheticLog log;
+  EXPECT_EQ(ObjectiveFor(log, unchanged), "DOUBLY_ROBUST");
+  EXPECT_EQ(ObjectiveFor(log,
+                         [](TrainOptions* options) {
+                           options->mutable_poem()->set_objective(
+                               config::v1::PoemOptions::CRM);
+                         }),
+            "CRM");
+  EXPECT_EQ(
+      ObjectiveFor(log,
+                   [](TrainOptions* options) { options->set_hidden_units(4); }),
+      "CRM");
+  log.action_kind = ActionKind::kRank;
+  log.top_k = 1;
+  EXPECT_EQ(ObjectiveFor(log, unchanged), "DOUBLY_ROBUST");
+  // The model follows the first rank alone.
+  log.top_k = 2;
+  EXPECT_EQ(ObjectiveFor(log, unchanged), "CRM");
 }
 
 TEST_F(TrainTest, SmoothingIsADimensionOfTheGrid) {
