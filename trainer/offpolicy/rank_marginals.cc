@@ -84,7 +84,7 @@ class LoggedMarginals {
 
   // Fills in view_.
   absl::Status View(const log::v1::Decision& decision, size_t num_ranks) {
-    if (!HasRankPropensities(decision)) {
+    if (!HasRankPropensitiesOfVersion(decision)) {
       return absl::FailedPreconditionError(
           "the log has no propensity of each rank of its own (the caller's "
           "baseline had a part, or the log was imported)");

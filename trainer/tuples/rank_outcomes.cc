@@ -105,8 +105,9 @@ absl::Status RankOutcomes::NoPropensities(
     const log::v1::Decision& decision) const {
   return absl::FailedPreconditionError(absl::StrCat(
       "decision '", decision.decision_id(),
-      "' has no propensity of each rank of its own (the caller's baseline had "
-      "a part in it, or it was imported), must have one as ",
+      "' has no propensity of each rank of its own (it was imported, or the "
+      "caller's baseline had a part that its log does not tell by rank), must "
+      "have one as ",
       RankOptionText(options_), ", poem.objective ",
       PoemOptions::Objective_Name(options_.objective()),
       "; take rank_weights PREFIXES without a model, or other decisions "

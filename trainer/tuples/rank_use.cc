@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "io/segments/shown_action.h"
@@ -48,9 +49,17 @@ size_t CountedRanks(const log::v1::BanditTuple& logged, RankUse use) {
 
 bool HasRankPropensities(const log::v1::Decision& decision) {
   const auto& conditionals = decision.conditional_log_propensities();
-  return decision.action_kind() == log::v1::RANK && !decision.has_baseline() &&
-         !decision.action().empty() &&
-         conditionals.size() == decision.action_size();
+  if (decision.action_kind() != log::v1::RANK || decision.action().empty() ||
+      conditionals.size() != decision.action_size()) {
+    return false;
+  }
+  // Whoever wrote the log may mean the model's own.
+  constexpr double kTolerance = 1e-6;
+  const double sum =
+      std::accumulate(conditionals.begin(), conditionals.end(), 0.0);
+  const double of_order = decision.log_propensity();
+  return !std::isfinite(sum) ||
+         std::abs(sum - of_order) <= kTolerance * (1 + std::abs(of_order));
 }
 
 bool HasFiniteRankPropensities(const log::v1::Decision& decision) {
@@ -58,6 +67,10 @@ bool HasFiniteRankPropensities(const log::v1::Decision& decision) {
   return HasRankPropensities(decision) &&
          std::all_of(conditionals.begin(), conditionals.end(),
                      [](double log) { return std::isfinite(log); });
+}
+
+bool HasRankPropensitiesOfVersion(const log::v1::Decision& decision) {
+  return HasRankPropensities(decision) && !decision.has_baseline();
 }
 
 RankPrefix PrefixOf(const log::v1::BanditTuple& logged, RankUse use) {

@@ -35,10 +35,13 @@ absl::StatusOr<RankUse> ParseRankUse(absl::string_view text,
 std::string RankUseText(RankUse use);
 
 // Whether the log has the propensity of each rank of an order given those
-// above, and they are those of one policy: the caller's baseline had no part.
+// above, as the whole choice gave it: where the caller's baseline had a part,
+// that of the mixture. Their product is the propensity of the order.
 bool HasRankPropensities(const log::v1::Decision& decision);
 // Whether they are all finite, too, so that each rank can be weighed.
 bool HasFiniteRankPropensities(const log::v1::Decision& decision);
+// Whether they are also those of one policy: the caller's baseline had no part.
+bool HasRankPropensitiesOfVersion(const log::v1::Decision& decision);
 
 // The first ranks of an action.
 struct RankPrefix {

@@ -323,12 +323,14 @@ TEST(RankOutcomesTest, GainsTimesExposuresAreTheClicksOfAnotherPolicy) {
 TEST(RankOutcomesTest, OrdersWithoutPropensitiesOfRanksCountAsOne) {
   log::v1::BanditTuple tuple = ThreeRanks();
   Reward(0, 2, &tuple);
+  // The log has the model's, and the baseline had a part.
   tuple.mutable_decision()->mutable_baseline()->set_model_decided(true);
+  tuple.mutable_decision()->set_log_propensity(2 * kHalf);
   const RankOutcome outcome = Outcome(tuple, WeighedBy(Poem::PREFIXES));
   EXPECT_TRUE(outcome.is_one);
   EXPECT_FALSE(outcome.has_rewards);
   EXPECT_THAT(outcome.ranks.losses, ElementsAre(0, 0, -0.5));
-  EXPECT_THAT(outcome.ranks.log_conditionals, ElementsAre(0, 0, 3 * kHalf));
+  EXPECT_THAT(outcome.ranks.log_conditionals, ElementsAre(0, 0, 2 * kHalf));
   const auto is_refused =
       IsFailedPrecondition("decision 'd' has no propensity of each rank");
   EXPECT_THAT(Read(tuple, WeighedBy(Poem::ITEM_POSITION)), is_refused);
@@ -336,6 +338,49 @@ TEST(RankOutcomesTest, OrdersWithoutPropensitiesOfRanksCountAsOne) {
   TrainOptions modelled = WeighedBy(Poem::PREFIXES);
   modelled.mutable_poem()->set_objective(Poem::DOUBLY_ROBUST);
   EXPECT_THAT(Read(tuple, modelled), is_refused);
+}
+
+// An order of two of three documents: with probability 0.6 the baseline 0, 1,
+// otherwise any of the six. Users read from the top, so that what rank 1 earns
+// depends on what is above. Over all orders, weights of prefixes give the value
+// of another policy.
+TEST(RankOutcomesTest, PrefixesOfAMixtureWithTheBaselineAreWeighed) {
+  constexpr double kModel = 0.4;
+  constexpr double kRewardMax = 4;
+  const double first_reward[] = {0.1, 0.5, 0.3};
+  const double first_target[] = {0.2, 0.5, 0.3};
+  double value = 0;
+  double truth = 0;
+  for (int a = 0; a < 3; ++a) {
+    for (int b = 0; b < 3; ++b) {
+      if (a == b) continue;
+      const double second_reward = (1 - first_reward[a]) * 0.2 * (b + 1);
+      const double p_first = kModel / 3 + (a == 0 ? 1 - kModel : 0);
+      const double p = kModel / 6 + (a == 0 && b == 1 ? 1 - kModel : 0);
+      log::v1::BanditTuple tuple = ThreeRanks();
+      log::v1::Decision& decision = *tuple.mutable_decision();
+      decision.clear_eligible();
+      decision.mutable_baseline()->set_mode(model::v1::EXPLORE_ABOVE_BASELINE);
+      decision.clear_action();
+      decision.add_action(a);
+      decision.add_action(b);
+      decision.clear_conditional_log_propensities();
+      decision.add_conditional_log_propensities(std::log(p_first));
+      decision.add_conditional_log_propensities(std::log(p / p_first));
+      decision.set_log_propensity(std::log(p));
+      Reward(0, first_reward[a], &tuple);
+      Reward(1, second_reward, &tuple);
+      const RankOutcome outcome = Outcome(tuple, WeighedBy(Poem::PREFIXES));
+      EXPECT_FALSE(outcome.is_one);
+      const double q = first_target[a] / 2;  // The second rank is uniform.
+      const auto& logged = outcome.ranks.log_conditionals;
+      value -=
+          p * (first_target[a] / std::exp(logged[0]) * outcome.ranks.losses[0] +
+               q / std::exp(logged[0] + logged[1]) * outcome.ranks.losses[1]);
+      truth += q * (first_reward[a] + second_reward) / kRewardMax;
+    }
+  }
+  EXPECT_NEAR(value, truth, 1e-12);
 }
 
 TEST(RankOutcomesTest, OrdersThatWereNotShownCountAsOne) {
@@ -561,9 +606,12 @@ TEST(RankUseTest, CountsTheWholeWithoutPropensitiesOfRanks) {
   log::v1::BanditTuple without = tuple;
   without.mutable_decision()->clear_conditional_log_propensities();
   ExpectRanks(without, RankUse::kSeen, 4);
-  // The propensity of the whole choice is not that of the model's ranks.
+  // The propensities of a mixture with the baseline are as good as others.
   tuple.mutable_decision()->mutable_baseline()->set_model_decided(true);
-  ExpectRanks(tuple, RankUse::kSeen, 4);
+  ExpectRanks(tuple, RankUse::kSeen, 1);
+  // The propensity of the whole choice is not that of the model's ranks.
+  tuple.mutable_decision()->set_log_propensity(-0.1);
+  EXPECT_EQ(PrefixOf(tuple, RankUse::kSeen).ranks, 4);
 }
 
 TEST(RankUseTest, NamesAreReadAndWritten) {

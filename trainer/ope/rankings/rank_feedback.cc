@@ -11,6 +11,7 @@ namespace sortition {
 
 bool HasRankPropensities(const LoggedDecision& decision) {
   return decision.tuple != nullptr &&
+         HasRankPropensitiesOfVersion(*decision.decision) &&
          HasFiniteRankPropensities(*decision.decision);
 }
 
