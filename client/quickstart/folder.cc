@@ -27,7 +27,7 @@ constexpr char kMark[] = ".quickstart";
 constexpr char kScript[] = "start.sh";
 // More than a server's default: with 50 decisions a second, a first model is
 // proved better within three minutes (docs/operations.md#cold-start).
-constexpr double kColdStartExplore = 0.3;
+constexpr double kColdStartExplore = 0.4;
 constexpr const char* kDirectories[] = {"models", "spool", "tuples", "run",
                                         "logs"};
 

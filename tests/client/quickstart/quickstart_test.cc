@@ -85,7 +85,7 @@ TEST_F(FolderTest, ItsOptionsBelongTogether) {
   EXPECT_EQ(train.reward_max(), 1);
   EXPECT_TRUE(train.clamp_rewards());
   EXPECT_TRUE(train.look_when_likely());
-  EXPECT_EQ(server.cold_start().explore(), 0.3);
+  EXPECT_EQ(server.cold_start().explore(), 0.4);
   for (const std::string& path :
        {server.model_store(), server.spool().dir(), sidecar.tuples()}) {
     EXPECT_TRUE(std::filesystem::is_directory(path)) << path;
