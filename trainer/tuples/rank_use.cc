@@ -45,16 +45,19 @@ size_t CountedRanks(const log::v1::BanditTuple& logged, RankUse use) {
   return std::clamp<size_t>(counted, 1, all);
 }
 
+bool HasConditionals(const log::v1::Decision& decision) {
+  return decision.action_kind() == log::v1::RANK &&
+         !decision.action().empty() &&
+         decision.conditional_log_propensities_size() == decision.action_size();
+}
+
 }  // namespace
 
 bool HasRankPropensities(const log::v1::Decision& decision) {
-  const auto& conditionals = decision.conditional_log_propensities();
-  if (decision.action_kind() != log::v1::RANK || decision.action().empty() ||
-      conditionals.size() != decision.action_size()) {
-    return false;
-  }
+  if (!HasConditionals(decision)) return false;
   // Whoever wrote the log may mean the model's own.
   constexpr double kTolerance = 1e-6;
+  const auto& conditionals = decision.conditional_log_propensities();
   const double sum =
       std::accumulate(conditionals.begin(), conditionals.end(), 0.0);
   const double of_order = decision.log_propensity();
@@ -70,7 +73,7 @@ bool HasFiniteRankPropensities(const log::v1::Decision& decision) {
 }
 
 bool HasRankPropensitiesOfVersion(const log::v1::Decision& decision) {
-  return HasRankPropensities(decision) && !decision.has_baseline();
+  return HasConditionals(decision) && !decision.has_baseline();
 }
 
 RankPrefix PrefixOf(const log::v1::BanditTuple& logged, RankUse use) {

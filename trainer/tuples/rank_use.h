@@ -40,7 +40,8 @@ std::string RankUseText(RankUse use);
 bool HasRankPropensities(const log::v1::Decision& decision);
 // Whether they are all finite, too, so that each rank can be weighed.
 bool HasFiniteRankPropensities(const log::v1::Decision& decision);
-// Whether they are also those of one policy: the caller's baseline had no part.
+// Whether the log has a propensity of each rank that should be that of its
+// version alone: the caller's baseline had no part.
 bool HasRankPropensitiesOfVersion(const log::v1::Decision& decision);
 
 // The first ranks of an action.

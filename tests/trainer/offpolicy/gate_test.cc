@@ -62,7 +62,7 @@ TEST_F(GateTest, EveryLookAtTheSameDecisionsAsksForMore) {
   ASSERT_OK_AND_ASSIGN(const auto published, Train(options_));
   ASSERT_EQ(published.version(), 2);
   EXPECT_EQ(published.evaluation().look(), 3);
-  WriteSegment(dir_.Sub("tuples"), 1, MakeTuples({.version = 2}, 400, "new"));
+  WriteSegment(dir_.Sub("tuples"), 1, MakeTuples({.version = 2}, 3000, "new"));
   ASSERT_OK_AND_ASSIGN(const auto next, Train(options_));
   EXPECT_EQ(next.evaluation().look(), 1);
 }
