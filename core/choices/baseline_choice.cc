@@ -78,6 +78,27 @@ double LogAboveBaseline(double model_probability, double log_propensity,
       std::array{log_propensity, is_baseline ? 0.0 : -HUGE_VAL});
 }
 
+bool MixFirstProbabilities(const BaselinePlan& plan, ActionKind kind,
+                           std::span<double> probabilities, double* abstain) {
+  if (plan.log_propensity.has_value()) return false;
+  const double w = plan.mode == model::v1::EXPLORE_ABOVE_BASELINE
+                       ? plan.model_probability
+                       : 0;
+  for (double& probability : probabilities) probability *= w;
+  if (abstain != nullptr) *abstain *= w;
+  const size_t num_chosen = kind == ActionKind::kSubset
+                                ? plan.action.size()
+                                : std::min<size_t>(1, plan.action.size());
+  for (const int32_t document : plan.action.first(num_chosen)) {
+    if (document != kAbstain) {
+      probabilities[static_cast<size_t>(document)] += 1 - w;
+    } else if (abstain != nullptr) {
+      *abstain += 1 - w;
+    }
+  }
+  return true;
+}
+
 absl::StatusOr<double> MixtureLogPropensity(
     std::span<const MixedArm> arms, size_t own, const BaselinePlan* plan,
     const PolicyQuery& query, const Draw& draw, PolicyWorkspace* workspace) {

@@ -49,6 +49,13 @@ BaselineOutcome DecideWithBaseline(const BaselinePlan& plan,
                                    double baseline_number,
                                    PolicyWorkspace* workspace, Draw* draw);
 
+// Turns the policy's probabilities that each document is the first one, or in
+// the subset, and that nothing is selected, into those of the whole choice of
+// DecideWithBaseline(). `abstain` may be null. Returns false, and changes
+// nothing, where the caller draws the baseline: its propensities are not known.
+bool MixFirstProbabilities(const BaselinePlan& plan, ActionKind kind,
+                           std::span<double> probabilities, double* abstain);
+
 // A part of the traffic, and who decides there.
 struct MixedArm {
   const LinearPolicy* policy = nullptr;

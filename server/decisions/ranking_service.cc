@@ -307,9 +307,14 @@ absl::Status RankingService::DrawAndLog(const v1::DecisionContext& context,
 }
 
 std::vector<double> RankingService::FirstProbabilities(
-    const CheckedRequest& checked, DecisionScratch* scratch) {
+    const CheckedRequest& checked, DecisionScratch* scratch, double* abstain) {
   std::vector<double> probabilities = checked.policy->DecidedFirstProbabilities(
-      checked.query, &scratch->workspace, nullptr);
+      checked.query, &scratch->workspace, abstain);
+  if (checked.plan.has_value()) {
+    const bool are_known = MixFirstProbabilities(
+        *checked.plan, checked.policy->action_kind(), probabilities, abstain);
+    return are_known ? probabilities : std::vector<double>();
+  }
   if (checked.choice.interleaved == nullptr) return probabilities;
   // A fair coin says which of the two versions fills the first rank.
   const std::vector<double> of_other =
@@ -338,7 +343,7 @@ absl::Status RankingService::Rank(const v1::RankRequest& request,
   Assign(draw.conditional_log_propensities,
          response->mutable_conditional_log_propensities());
   if (request.context().return_probabilities() && checked.is_scored()) {
-    Assign(FirstProbabilities(checked, scratch),
+    Assign(FirstProbabilities(checked, scratch, nullptr),
            response->mutable_result()->mutable_probabilities());
   }
   return absl::OkStatus();
@@ -362,10 +367,11 @@ absl::Status RankingService::Select(const v1::SelectRequest& request,
   }
   if (request.context().return_probabilities() && checked.is_scored()) {
     double abstain = 0;
-    Assign(checked.policy->DecidedFirstProbabilities(
-               checked.query, &scratch->workspace, &abstain),
+    Assign(FirstProbabilities(checked, scratch, &abstain),
            response->mutable_result()->mutable_probabilities());
-    response->set_abstain_probability(abstain);
+    if (!response->result().probabilities().empty()) {
+      response->set_abstain_probability(abstain);
+    }
   }
   return absl::OkStatus();
 }
@@ -417,8 +423,7 @@ absl::Status RankingService::Label(const v1::LabelRequest& request,
   if (request.context().return_probabilities() && checked.is_scored()) {
     query.game.stop = nullptr;
     query.game.rounds = scratch->draw.game_rounds;
-    Assign(checked.policy->DecidedFirstProbabilities(query, &scratch->workspace,
-                                                     nullptr),
+    Assign(FirstProbabilities(checked, scratch, nullptr),
            response->mutable_result()->mutable_probabilities());
   }
   return absl::OkStatus();

@@ -92,10 +92,13 @@ class RankingService {
   static void DrawInterleaved(const OpenDecision& decision,
                               const CheckedRequest& checked,
                               DecisionScratch* scratch);
-  // Returns the probability of each candidate to come first in a ranking, from
-  // the memory of the draw.
+  // Returns the probability of each candidate to come first, or to be in the
+  // subset, and sets that of no answer unless `abstain` is null, from the
+  // memory of the draw. They are those of the whole choice, in which a baseline
+  // or another version may have a part; none where they are not known.
   static std::vector<double> FirstProbabilities(const CheckedRequest& checked,
-                                                DecisionScratch* scratch);
+                                                DecisionScratch* scratch,
+                                                double* abstain);
   // Draws into `scratch`, from the model, with a part of the baseline, or
   // interleaved.
   static void DrawAction(const OpenDecision& decision, CheckedRequest* checked,

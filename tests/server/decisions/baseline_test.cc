@@ -2,6 +2,7 @@
 // and what is logged.
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -155,6 +156,39 @@ TEST_F(BaselineTest, ApprenticesServeTheBaselineAndLogTheModelBesideIt) {
   EXPECT_FALSE(logged.baseline().has_log_propensity());
 }
 
+// Probabilities that are returned are those of the answer, not of a model that
+// has no part in it. Of a caller's own draw only that of its choice is known.
+TEST_F(BaselineTest, ReturnedProbabilitiesAreThoseOfTheWholeChoice) {
+  SetMode(model::v1::APPRENTICE);
+  v1::SelectRequest select = GoodSelect();
+  select.mutable_context()->set_return_probabilities(true);
+  select.mutable_context()->mutable_baseline()->add_action(1);
+  ASSERT_OK(Select(select));
+  EXPECT_THAT(select_.result().probabilities(), ElementsAre(0, 1, 0));
+  EXPECT_EQ(select_.abstain_probability(), 0);
+  select.mutable_context()->mutable_baseline()->set_log_propensity(-0.5);
+  ASSERT_OK(Select(select));
+  EXPECT_THAT(select_.result().probabilities(), IsEmpty());
+
+  // Of rankings those of the first rank, of subsets those of being chosen.
+  SetMode(model::v1::ONLINE);
+  v1::RankRequest rank = GoodRank();
+  rank.mutable_context()->set_return_probabilities(true);
+  ASSERT_OK(Rank(rank));
+  const auto of_model = rank_.result().probabilities();
+  SetMode(model::v1::EXPLORE_ABOVE_BASELINE, 4000);
+  for (const int document : {2, 0, 1}) {
+    rank.mutable_context()->mutable_baseline()->add_action(document);
+  }
+  ASSERT_OK(Rank(rank));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NEAR(rank_.result().probabilities(i),
+                0.4 * of_model[i] + (i == 2 ? 0.6 : 0), 1e-12);
+  }
+  EXPECT_NEAR(rank_.result().probabilities(static_cast<int>(rank_.order(0))),
+              std::exp(rank_.conditional_log_propensities(0)), 1e-12);
+}
+
 TEST_F(BaselineTest, TheCallersOwnPropensityIsLogged) {
   SetMode(model::v1::APPRENTICE);
   ASSERT_OK(SelectWith("abstain: true log_propensity: -0.5"));
@@ -235,8 +269,16 @@ TEST_F(BaselineTest, ExplorersLogTheMixture) {
     ASSERT_OK(Select(request));
     by_model += select_.result().is_baseline() ? 0 : 1;
     const double propensity = std::exp(select_.result().log_propensity());
-    if (select_.abstained()) continue;
+    const auto& whole = select_.result().probabilities();
+    EXPECT_NEAR(std::accumulate(whole.begin(), whole.end(),
+                                select_.abstain_probability()),
+                1, 1e-12);
+    if (select_.abstained()) {
+      EXPECT_NEAR(select_.abstain_probability(), propensity, 1e-12);
+      continue;
+    }
     const uint32_t chosen = select_.selected();
+    EXPECT_NEAR(whole[static_cast<int>(chosen)], propensity, 1e-12);
     EXPECT_NEAR(propensity,
                 w * model[static_cast<int>(chosen)] + (chosen == 0 ? 1 - w : 0),
                 1e-12);
