@@ -175,8 +175,8 @@ void AppendGrid(const TrainReport& report, std::string* text) {
     absl::StrAppendFormat(
         text,
         "  In %d rows an estimate is outside of its interval, which goes by "
-        "clipped IPS: a few large weights decide the estimate; rely on the "
-        "interval.\n",
+        "clipped IPS: a few large weights decide the estimate, or the mean "
+        "weight is not 1.\n",
         num_outside);
   }
   absl::StrAppendFormat(
@@ -203,8 +203,8 @@ void AppendOutside(const char* name, const model::v1::Estimate& estimate,
   if (!IsOutside(estimate)) return;
   absl::StrAppendFormat(
       text,
-      "  %s: the estimate is outside of its own interval, because a few large "
-      "weights decide it; rely on the interval\n",
+      "  %s: the estimate is outside of its own interval: a few large weights "
+      "decide it, or the mean weight is not 1\n",
       name);
 }
 

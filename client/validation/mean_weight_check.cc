@@ -159,9 +159,10 @@ Finding WeightGroup::Report(const std::string& name,
                         text, lower, has_full_support ? "1" : "at most 1")};
   }
   if (!has_full_support) {
-    return {
-        Level::kPass,
-        absl::StrCat(text, ", at most 1 expected: not all actions are drawn")};
+    return {Level::kPass,
+            absl::StrCat(
+                text, ", at most 1 expected: not all actions are drawn",
+                UpperBound() < 1 ? ", or the propensities are too large" : "")};
   }
   const double upper = UpperBound();
   if (upper < 1) {

@@ -45,8 +45,9 @@ constexpr double kSomeNoFullSupport = 0.01;
 
 // More than half of what the policy does is missing from the log.
 constexpr double kMissingMean = 0.5;
-// A fifth is missing from the log and counts as the worst reward.
-constexpr double kRareMean = 0.8;
+// A twentieth is missing from the log and counts as the worst reward, or
+// propensities are that much too large.
+constexpr double kRareMean = 0.95;
 // The training objective is a fifth too optimistic.
 constexpr double kRepeatingMean = 1.2;
 // The estimate may be too low by a tenth of the range of rewards.
@@ -233,7 +234,8 @@ class Judge {
       Add(FindingKind::kRarelyTried,
           absl::StrCat("The mean weight is ", mean,
                        "part of what the policy does was never logged, or too "
-                       "rarely, and counts as the worst reward."));
+                       "rarely, and counts as the worst reward; or the logged "
+                       "propensities are too large."));
     }
   }
 

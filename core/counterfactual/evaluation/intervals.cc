@@ -240,9 +240,9 @@ std::string OutsideText(const JudgedInterval& judged, absl::string_view name,
   return absl::StrFormat(
       "The estimate of the %s, %.4g, is outside of the interval [%.4g, %.4g], "
       "which goes by other sums than the estimate: a few large weights decide "
-      "the estimate. The interval that is shown was widened to contain it; "
-      "rely "
-      "on the narrower one.",
+      "the estimate, or the mean weight is not 1, as where decisions were "
+      "selected by their reward. The interval that is shown was widened to "
+      "contain it.",
       name, offset + scale * judged.unmoved->value,
       offset + scale * judged.unmoved->lower,
       offset + scale * judged.unmoved->upper);

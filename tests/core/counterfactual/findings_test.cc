@@ -185,6 +185,12 @@ std::vector<Trouble> Troubles() {
        [](Log* log) {
          for (double& weight : log->weights) weight *= 0.7;
        }},
+      // All propensities were written down 10 % too large.
+      {"rarely_tried", "or the logged propensities are too large",
+       Gravity::kCaution,
+       [](Log* log) {
+         for (double& weight : log->weights) weight /= 1.1;
+       }},
       // A quarter was not shown; the rest has the mean 1.
       {"shown_otherwise",
        "In 25 % of the tuples something other than the action was shown",
