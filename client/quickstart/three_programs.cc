@@ -141,9 +141,9 @@ class ThreePrograms {
         << "  sortition rank --server=" << server_options_.listen()
         << " --features="
         << ShellQuoted(absl::StrCat(options_.dir, "/", kRequest))
-        << " --decision_id=first\n"
+        << " --decision_id=try-1\n"
         << "  sortition feedback --server=" << server_options_.listen()
-        << " --decision_id=first --reward=1\n"
+        << " --decision_id=try-1 --reward=1\n"
         << "  sortition top --server=http://" << http << "\n\n"
         << "Ctrl-C ends all.\n"
         << std::flush;

@@ -125,6 +125,9 @@ std::string DescribeColumn(const ColumnProfile& column, uint64_t num_queries) {
                     "; they look like numbers: send a NUMBER if their order "
                     "matters");
   }
+  if (!column.odd.empty()) {
+    absl::StrAppend(&text, "; ", column.odd, " that training leaves out");
+  }
   if (column.num_compared > 0) {
     absl::StrAppendFormat(&text, "; differs within %.0f %% of queries",
                           100 * static_cast<double>(column.num_varying) /

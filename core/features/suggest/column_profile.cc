@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -23,6 +24,8 @@ namespace {
 
 using model::v1::ColumnSchema;
 
+// Share of the requests that may have another type, by mistake.
+constexpr double kMostOdd = 0.01;
 // Quantile bins: numbers closer to 0 than kSmallest count as 0.
 constexpr double kGrowth = 1.02;
 constexpr double kSmallest = 1e-12;
@@ -116,9 +119,11 @@ double QuantileBins::Quantile(double share) const {
   return bin < 0 ? -size : size;
 }
 
+// A column as requests of one signature have it.
 struct ColumnProfiler::State {
-  ColumnSchema schema;                         // That came first.
-  std::map<std::string, uint64_t> signatures;  // Number of requests.
+  ColumnSchema schema;
+  std::string signature;  // SignatureText(schema)
+  uint64_t num_queries = 0;
   uint64_t num_values = 0;
   uint64_t num_missing = 0;
   uint64_t num_set_values = 0;
@@ -194,6 +199,50 @@ void ColumnProfiler::State::AddStrings(WordSplitter* splitter,
   profile->stop_words = num_words == 0 ? 0 : num_stop_words / num_words;
 }
 
+// A column of one name.
+struct ColumnProfiler::Column {
+  // Requests seldom disagree: further signatures are counted alone.
+  static constexpr size_t kMostStates = 4;
+
+  std::map<std::string, uint64_t> signatures;  // Number of requests.
+  std::vector<std::unique_ptr<State>> states;  // In the order they came.
+
+  // Returns null if there are too many.
+  State* FindOrAdd(const ColumnSchema& schema) {
+    std::string signature = SignatureText(schema);
+    ++signatures[signature];
+    for (const auto& state : states) {
+      if (state->signature == signature) return state.get();
+    }
+    if (states.size() == kMostStates) return nullptr;
+    states.push_back(std::make_unique<State>());
+    states.back()->schema = schema;
+    states.back()->signature = std::move(signature);
+    return states.back().get();
+  }
+
+  // Returns that of most requests.
+  const State& Usual() const {
+    return **std::max_element(states.begin(), states.end(),
+                              [](const auto& a, const auto& b) {
+                                return std::tie(a->num_queries, b->signature) <
+                                       std::tie(b->num_queries, a->signature);
+                              });
+  }
+
+  // Returns "NUMBER in 812 requests, TEXT in 1 request" of all signatures but
+  // `except`.
+  std::string CountsExcept(absl::string_view except) const {
+    std::vector<std::string> counts;
+    for (const auto& [signature, count] : signatures) {
+      if (signature == except) continue;
+      counts.push_back(absl::StrCat(signature, " in ", count,
+                                    count == 1 ? " request" : " requests"));
+    }
+    return absl::StrJoin(counts, ", ");
+  }
+};
+
 ColumnProfiler::ColumnProfiler() = default;
 ColumnProfiler::~ColumnProfiler() = default;
 
@@ -223,20 +272,15 @@ absl::Status ColumnProfiler::Add(const sortition::v1::Columns& columns) {
 void ColumnProfiler::AddColumn(const ColumnSchema& schema,
                                const BoundColumn& column,
                                uint32_t num_candidates) {
-  auto found = states_.find(schema.name());
-  if (found == states_.end()) {
-    if (states_.size() == static_cast<size_t>(Schema::kMostColumns)) return;
-    found = states_.emplace(schema.name(), std::make_unique<State>()).first;
-    found->second->schema = schema;
+  auto found = columns_.find(schema.name());
+  if (found == columns_.end()) {
+    if (columns_.size() == static_cast<size_t>(Schema::kMostColumns)) return;
+    found = columns_.emplace(schema.name(), std::make_unique<Column>()).first;
   }
-  State& state = *found->second;
-  ++state.signatures[SignatureText(schema)];
-  // A column that disagrees with the first request is a conflict; its values
-  // are not described.
-  if (schema.type() != state.schema.type() ||
-      schema.scope() != state.schema.scope()) {
-    return;
-  }
+  State* const added = found->second->FindOrAdd(schema);
+  if (added == nullptr) return;
+  State& state = *added;
+  ++state.num_queries;
   const bool is_query = schema.scope() == ColumnSchema::QUERY;
   const uint32_t num_rows = is_query ? 1 : num_candidates;
   const auto equals_first = [&](uint32_t row) {
@@ -276,21 +320,22 @@ ColumnProfiles ColumnProfiler::Finish() const {
   result.num_candidates = num_candidates_;
   const auto splitter = WordSplitter::Create("");
   CHECK(splitter.ok());
-  for (const auto& [name, state] : states_) {
+  for (const auto& [name, signatures] : columns_) {
+    const State* const state = &signatures->Usual();
     ColumnProfile& profile = result.columns.emplace_back();
     profile.name = name;
     profile.type = state->schema.type();
     profile.scope = state->schema.scope();
     profile.size = state->schema.size();
-    for (const auto& [text, count] : state->signatures) {
+    for (const auto& [text, count] : signatures->signatures) {
       profile.num_queries += count;
     }
-    if (state->signatures.size() > 1) {
-      profile.conflict = absl::StrJoin(
-          state->signatures, ", ", [](std::string* out, const auto& each) {
-            absl::StrAppend(out, each.first, " in ", each.second,
-                            each.second == 1 ? " request" : " requests");
-          });
+    const uint64_t num_odd = profile.num_queries - state->num_queries;
+    if (static_cast<double>(num_odd) <=
+        kMostOdd * static_cast<double>(profile.num_queries)) {
+      profile.odd = signatures->CountsExcept(state->signature);
+    } else {
+      profile.conflict = signatures->CountsExcept("");
     }
     profile.num_values = state->num_values;
     profile.num_missing = state->num_missing;

@@ -56,9 +56,12 @@ struct ColumnProfile {
   model::v1::ColumnSchema::Type type = model::v1::ColumnSchema::NUMBER;
   model::v1::ColumnSchema::Scope scope = model::v1::ColumnSchema::CANDIDATE;
   uint32_t size = 0;  // VECTOR only.
-  // "NUMBER in 812 requests, TEXT in 3" where requests disagree about type,
-  // scope or size; the values are then not described.
+  // "NUMBER in 812 requests, TEXT in 30 requests" where more than 1 % of the
+  // requests disagree about type, scope or size; the values described are those
+  // of most requests.
   std::string conflict;
+  // "TEXT in 3 requests" where so few disagree that the others count.
+  std::string odd;
   uint64_t num_queries = 0;  // That have the column.
   uint64_t num_values = 0;   // That are not missing.
   uint64_t num_missing = 0;
@@ -115,13 +118,14 @@ class ColumnProfiler {
 
  private:
   struct State;
+  struct Column;
 
   void AddColumn(const model::v1::ColumnSchema& schema,
                  const BoundColumn& column, uint32_t num_candidates);
 
   uint64_t num_queries_ = 0;
   uint64_t num_candidates_ = 0;
-  std::map<std::string, std::unique_ptr<State>> states_;  // By name.
+  std::map<std::string, std::unique_ptr<Column>> columns_;  // By name.
   // Of the last query: mostly the next one has the same columns.
   std::unique_ptr<const Schema> schema_;
   BoundColumns bound_;

@@ -171,6 +171,25 @@ TEST_F(DraftedFeaturesTest, AColumnOfTwoTypesIsLeftOutOfTraining) {
   EXPECT_EQ(report.excluded().size(), 0u) << FormatReport(report);
 }
 
+TEST_F(DraftedFeaturesTest, ADecisionOfAnotherTypeIsLeftOutAndNotItsColumn) {
+  const auto change = [](int i, v1::Columns* columns) {
+    v1::Column* const size = AddColumn("size", columns);
+    for (int32_t j = 0; j < kNumCandidates; ++j) {
+      if (i == 0) {
+        size->mutable_texts()->add_values("large");
+      } else {
+        size->mutable_numbers()->add_values(j);
+      }
+    }
+  };
+  WriteSegment(options_.tuples(), 0, ColumnTuples(1000, "d", change));
+  ASSERT_OK_AND_ASSIGN(const auto report, Train(options_));
+  EXPECT_THAT(report.drafted_features(),
+              HasSubstr("column { name: \"size\" type: NUMBER }"));
+  ASSERT_EQ(report.excluded().size(), 1u) << FormatReport(report);
+  EXPECT_EQ(report.excluded().begin()->second, 1u);
+}
+
 TEST_F(DraftedFeaturesTest, DescribesTheFirstDecisionsOfALongLog) {
   WriteSegment(options_.tuples(), 0, ColumnTuples(300, "d"));
   ASSERT_EQ(Run({"suggest-features", "--tuples=" + options_.tuples(),

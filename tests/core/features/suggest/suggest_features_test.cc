@@ -190,6 +190,33 @@ TEST(SuggestFeaturesTest, AColumnOfTwoTypesIsLeftOutAndBothAreNamed) {
                         "10 requests, NUMBER of candidates in 20 requests"));
 }
 
+// Somebody tried it with a text first: the other requests count.
+TEST(SuggestFeaturesTest, AFewRequestsOfAnotherTypeAreLeftOut) {
+  Queries queries(200);
+  queries.AddNumbers("price", [](int row) { return row % 11; });
+  for (size_t i = 0; i < queries.all().size(); ++i) {
+    Column& column = *queries.all()[i].add_candidate();
+    column.set_name("size");
+    for (uint32_t j = 0; j < Queries::kCandidates; ++j) {
+      if (i < 2) {
+        column.mutable_texts()->add_values("large");
+      } else {
+        column.mutable_numbers()->add_values(j);
+      }
+    }
+  }
+  const std::string text = Suggest(queries.all());
+  EXPECT_THAT(text, HasSubstr("column { name: \"size\" type: NUMBER }"));
+  EXPECT_THAT(text, HasSubstr("TEXT of candidates in 2 requests that training "
+                              "leaves out"));
+  // One more of 200 is more than 1 %.
+  queries.all()[2].mutable_candidate(1)->mutable_texts()->add_values("a");
+  for (uint32_t j = 1; j < Queries::kCandidates; ++j) {
+    queries.all()[2].mutable_candidate(1)->mutable_texts()->add_values("a");
+  }
+  EXPECT_THAT(Suggest(queries.all()), HasSubstr("size: its type changes"));
+}
+
 TEST(SuggestFeaturesTest, TextsAreComparedWithThoseOfTheQuery) {
   Queries queries(40);
   queries.AddTexts("sentence", [](int row) {
