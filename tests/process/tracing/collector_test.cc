@@ -91,7 +91,8 @@ ExportOutcome OutcomeOf(const std::string& answer) {
     HostilePeer::ReadRequest(fd);
     HostilePeer::Send(fd, answer);
   });
-  const Collector collector = {.address = peer.address(), .path = "/v1/traces"};
+  const Collector collector = {
+      .address = peer.address(), .path = "/v1/traces", .headers = ""};
   return collector.Post("", std::chrono::seconds(20)).outcome;
 }
 
