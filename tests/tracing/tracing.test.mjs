@@ -6,12 +6,14 @@ import {readFileSync} from 'node:fs';
 import {createServer} from 'node:http';
 import {createRequire} from 'node:module';
 import {after, before, test} from 'node:test';
-import {context, SpanKind, trace} from '@opentelemetry/api';
+import {SpanKind, trace} from '@opentelemetry/api';
 import {OTLPTraceExporter} from '@opentelemetry/exporter-trace-otlp-http';
 import {registerInstrumentations} from '@opentelemetry/instrumentation';
 import {HttpInstrumentation} from '@opentelemetry/instrumentation-http';
 import {resourceFromAttributes} from '@opentelemetry/resources';
-import {AlwaysOffSampler, AlwaysOnSampler, NodeTracerProvider, SimpleSpanProcessor} from '@opentelemetry/sdk-trace-node';
+import {
+  AlwaysOffSampler, AlwaysOnSampler, NodeTracerProvider, ParentBasedSampler, SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
 import {ServerProcess, tempFolder} from './processes.mjs';
 
 // Keeps the spans that are exported to it, with the name of their service.
@@ -46,19 +48,26 @@ let httpPort;
 let http;
 let provider;
 
-// Switches the SDK to a sampler. Only one provider may be registered at a time.
-function useSampler(sampler) {
-  trace.disable();
-  context.disable();
+const on = new AlwaysOnSampler();
+const off = new AlwaysOffSampler();
+
+// Records all traces but those that begin with a span 'unseen'.
+function startSdk() {
   provider = new NodeTracerProvider({
-    sampler,
+    sampler: new ParentBasedSampler({root: {
+      shouldSample: (parent, traceId, name) => (name === 'unseen' ? off : on).shouldSample(parent, traceId),
+      toString: () => 'by name',
+    }}),
     resource: resourceFromAttributes({'service.name': 'shop'}),
     spanProcessors: [new SimpleSpanProcessor(new OTLPTraceExporter({url: `${collector.url}/v1/traces`}))],
   });
   provider.register();  // With the W3C propagator, the SDK's default.
   registerInstrumentations({tracerProvider: provider, instrumentations: [new HttpInstrumentation({
+    disableIncomingRequestInstrumentation: true,  // The collector is no part of the shop.
     ignoreOutgoingRequestHook: ({port}) => Number(port) === Number(new URL(collector.url).port),
   })]});
+  // Only now, so that the instrumentation can wrap it.
+  http = createRequire(import.meta.url)('http');
 }
 
 // Calls the server as an application does, which knows nothing of traces.
@@ -81,6 +90,7 @@ const rankBody = (id) => ({
 
 before(async () => {
   await collector.start();
+  startSdk();
   server = new ServerProcess(tempFolder(), [`--tracing.endpoint=${collector.url}`]);
   await server.start();
   httpPort = /^http (\d+)$/m.exec(readFileSync(server.portFile, 'utf8'))[1];
@@ -88,15 +98,12 @@ before(async () => {
 after(() => collector.server.close());
 
 test('the spans of the caller and of the server are one trace', async () => {
-  useSampler(new AlwaysOffSampler());
-  http = createRequire(import.meta.url)('node:http');
   assert.equal((await trace.getTracer('shop').startActiveSpan('unseen', async (span) => {
     const answer = await post('/v1/rank', rankBody('unseen'));
     span.end();
     return answer;
   })).code, 200);
 
-  useSampler(new AlwaysOnSampler());
   await trace.getTracer('shop').startActiveSpan('search', async (span) => {
     assert.equal((await post('/v1/rank', rankBody('seen'))).code, 200);
     assert.equal((await post('/v1/feedback', {id: 'seen', reward: 1})).code, 200);
