@@ -112,6 +112,30 @@ TEST_F(RequestSpansTest, ASampledCallIsAChildOfItsCaller) {
             kTraceId + call.span_id);
 }
 
+// A thread of the pool decides, so the wait for it is admission, too.
+TEST_F(RequestSpansTest, ALargeCallIsTracedThroughThePool) {
+  for (const auto durability :
+       {config::v1::SpoolOptions::PROCESS, config::v1::SpoolOptions::POWER}) {
+    options_.mutable_spool()->set_durability(durability);
+    StartServer();
+    constexpr int kCandidates = 20000;  // 160 kB, more than 128 KiB.
+    v1::RankRequest request;
+    SetDense(2, std::vector<float>(2 * kCandidates, 1),
+             request.mutable_context());
+    request.set_top_k(3);
+    EXPECT_EQ(RankWith(Traceparent("01"), request), StatusCode::OK);
+    Stop();
+  }
+  const auto calls = fake_.ChildrenOf(kCallerId);
+  ASSERT_EQ(calls.size(), 2u);
+  for (const ReceivedSpan& call : calls) {
+    EXPECT_THAT(ChildrenInOrder(call),
+                ElementsAre("admission", "decision", "append"));
+    EXPECT_THAT(call.attributes,
+                HasSubstr(Number("sortition.candidates", 20000)));
+  }
+}
+
 TEST_F(RequestSpansTest, OtherCallsAreNotTraced) {
   StartServer();
   for (const std::string& traceparent :
