@@ -76,8 +76,10 @@ class TracesTest : public LoopFixture {
     v1::ReportFeedbackResponse response;
     return ranking_->ReportFeedback(&context, request, &response);
   }
-  // Ends the server as an operator does.
+  // Ends the server as an operator does. An idle client would notice that only
+  // after seconds, at the next poll of gRPC.
   void StopServer() {
+    ranking_.reset();
     deployment_.server().Signal(SIGTERM);
     EXPECT_EQ(deployment_.server().Wait(kPatienceSeconds), 0);
   }
