@@ -10,6 +10,7 @@
 #include "io/models/model_store.h"
 #include "io/spool/spool_writer.h"
 #include "process/service/config_findings.h"
+#include "process/tracing/collector.h"
 #include "server/decisions/request_validation.h"
 #include "server/identity/identity.h"
 #include "server/rpc/builder_options.h"
@@ -89,6 +90,7 @@ absl::Status ValidateServerOptions(const config::v1::ServerOptions& options) {
   }
   RETURN_IF_ERROR(CheckPorts(options));
   RETURN_IF_ERROR(CheckHttp(options.http()));
+  RETURN_IF_ERROR(ValidateTracing(options.tracing()));
   return ValidateIdentity(options);
 }
 
@@ -117,6 +119,7 @@ std::vector<std::string> CheckServerConfig(
   findings.CheckAddress("http.sidecar", options.http().sidecar());
   findings.Add(CheckPorts(options));
   findings.Add(CheckHttp(options.http()));
+  findings.Add(ValidateTracing(options.tracing()));
   findings.Add(ValidateIdentity(options));
   findings.CheckFile("tls.certificate_file", options.tls().certificate_file());
   findings.CheckFile("tls.key_file", options.tls().key_file());

@@ -14,6 +14,7 @@
 #include "io/models/store_listing.h"
 #include "io/spool/spool_writer.h"
 #include "process/log.h"
+#include "process/tracing/tracer.h"
 #include "server/decisions/aggregate_service.h"
 #include "server/decisions/ranking_service.h"
 #include "server/decisions/report_service.h"
@@ -72,6 +73,7 @@ struct Server::Rep {
   std::unique_ptr<AggregateService> aggregates;
   std::unique_ptr<ReportService> reports;
   std::unique_ptr<ModelsService> models;
+  std::unique_ptr<Tracer> tracer;  // Null: requests are not traced.
   std::unique_ptr<GrpcServer> grpc;
   std::unique_ptr<ServerStatusSource> status;  // Null without HTTP.
   std::unique_ptr<HttpPort> http;
@@ -130,14 +132,17 @@ absl::Status Server::Rep::Start() {
   reports = std::make_unique<ReportService>(
       options.limits(), options.feedback(), spool.get(), metrics.get());
   models = std::make_unique<ModelsService>(registry.get(), agreement.get());
+  ASSIGN_OR_RETURN(tracer,
+                   Tracer::Create(options.tracing(), "sortition-server",
+                                  options.spool().writer_id(), metrics.get()));
   if (!options.metrics_listen().empty()) {
     ASSIGN_OR_RETURN(metrics_port, metrics->Serve(options.metrics_listen()));
   }
   ASSIGN_OR_RETURN(
-      grpc, GrpcServer::Start(
-                options, *identity,
-                {ranking.get(), aggregates.get(), reports.get(), models.get()},
-                HttpDescriptors(options.http()), metrics.get()));
+      grpc, GrpcServer::Start(options, *identity,
+                              {ranking.get(), aggregates.get(), reports.get(),
+                               models.get(), tracer.get()},
+                              HttpDescriptors(options.http()), metrics.get()));
   {
     const std::lock_guard lock(health_mutex);
     has_port = true;
@@ -254,6 +259,7 @@ Server::~Server() {
   if (rep_->registry != nullptr) rep_->registry->Stop();
   if (rep_->spool != nullptr) rep_->spool->Close().IgnoreError();
   if (rep_->identity != nullptr) rep_->identity->Stop();
+  if (rep_->tracer != nullptr) rep_->tracer->Stop();
   rep_->metrics.reset();
 }
 

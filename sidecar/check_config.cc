@@ -4,6 +4,7 @@
 #include "core/base/status_macros.h"
 #include "io/spool/find_spools.h"
 #include "process/service/config_findings.h"
+#include "process/tracing/collector.h"
 #include "sidecar/pipeline.h"
 #include "sidecar/run_stream.h"
 #include "sidecar/stream/nats_stream.h"
@@ -49,6 +50,7 @@ void CheckNats(const config::v1::SidecarOptions& options,
 
 absl::Status ValidateSidecarOptions(const config::v1::SidecarOptions& options) {
   RETURN_IF_ERROR(ValidateStreamOptions(options));
+  RETURN_IF_ERROR(ValidateTracing(options.tracing()));
   return ValidateRewardRange(options.join());
 }
 
@@ -57,6 +59,7 @@ std::vector<std::string> CheckSidecarConfig(
   ConfigFindings findings;
   findings.Add(ValidateStreamOptions(options));
   findings.Add(ValidateRewardRange(options.join()));
+  findings.Add(ValidateTracing(options.tracing()));
   CheckSpools(options, &findings);
   if (options.publish().url().empty() && !options.tuples().empty()) {
     findings.CheckDirectory("tuples", options.tuples(), Missing::kMakesAll);

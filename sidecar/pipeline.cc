@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 #include "io/clocks.h"
 #include "io/segments/parse_message.h"
@@ -16,6 +17,7 @@
 #include "sidecar/segment_sequence.h"
 #include "sidecar/spools/record_wire.h"
 #include "sidecar/status_figures.h"
+#include "sidecar/tuple_span.h"
 
 namespace sortition {
 namespace {
@@ -78,7 +80,8 @@ absl::Status ValidateRewardRange(const config::v1::JoinOptions& options) {
 }
 
 Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
-                   Clock clock, Clock steady_clock, SidecarStatusSource* status)
+                   Clock clock, Clock steady_clock, SidecarStatusSource* status,
+                   Tracer* tracer)
     : options_(options),
       has_pattern_(HasPattern(options)),
       has_several_(has_pattern_ || options.spool_size() > 1),
@@ -86,6 +89,7 @@ Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
       clock_(std::move(clock)),
       steady_clock_(std::move(steady_clock)),
       status_source_(status),
+      tracer_(tracer),
       spool_wait_({options.spool().begin(), options.spool().end()}),
       metrics_(metrics, options.join().reward_wait_time_seconds()),
       joiner_(options.join()),
@@ -94,12 +98,13 @@ Pipeline::Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
 
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Open(
     const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
-    Clock steady_clock, SidecarStatusSource* status) {
+    Clock steady_clock, SidecarStatusSource* status, Tracer* tracer) {
   RETURN_IF_ERROR(ValidateRewardRange(options.join()));
   RETURN_IF_ERROR(CheckSpools(options));
   RETURN_IF_ERROR(MakeDirectories(options.tuples()));
-  std::unique_ptr<Pipeline> pipeline(new Pipeline(
-      options, metrics, std::move(clock), std::move(steady_clock), status));
+  std::unique_ptr<Pipeline> pipeline(
+      new Pipeline(options, metrics, std::move(clock), std::move(steady_clock),
+                   status, tracer));
   RETURN_IF_ERROR(pipeline->Recover());
   return pipeline;
 }
@@ -255,6 +260,7 @@ absl::Status Pipeline::Write(ClosedDecision* closed) {
 // Returns false if the decision cannot be read any more.
 absl::StatusOr<bool> Pipeline::WriteTuple(ClosedDecision* closed,
                                           SpoolSource* source) {
+  const int64_t start_ns = tracer_ == nullptr ? 0 : absl::GetCurrentTimeNanos();
   const absl::StatusOr<absl::string_view> decision =
       source->ReadDecision(closed->place);
   if (absl::IsDataLoss(decision.status()) ||
@@ -277,6 +283,10 @@ absl::StatusOr<bool> Pipeline::WriteTuple(ClosedDecision* closed,
   RETURN_IF_ERROR(AddViews(*closed, &tuple));
   RETURN_IF_ERROR(source->writer()->WriteTuple(tuple, *decision, clock_()));
   CountTuple(*closed, tuple, *decision);
+  if (tracer_ != nullptr) {
+    ExportTupleSpan(*closed, tuple, *decision, start_ns,
+                    absl::GetCurrentTimeNanos(), tracer_);
+  }
   return true;
 }
 

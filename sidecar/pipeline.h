@@ -14,6 +14,7 @@
 #include "io/clocks.h"
 #include "process/metrics.h"
 #include "process/repeated_log.h"
+#include "process/tracing/tracer.h"
 #include "sidecar/directory_lock.h"
 #include "sidecar/join/incomplete_watch.h"
 #include "sidecar/join/joiner.h"
@@ -42,9 +43,12 @@ class Pipeline {
   // spools cannot be told from each other. `metrics` must outlive the pipeline.
   // Without `steady_clock` it is not noticed when `clock` is set. `status`,
   // which must outlive the pipeline, hears of its work; null: nobody does.
+  // `tracer`, which must outlive it, too, gets a span for each tuple whose
+  // request was traced; null: there are none.
   static absl::StatusOr<std::unique_ptr<Pipeline>> Open(
       const config::v1::SidecarOptions& options, Metrics* metrics, Clock clock,
-      Clock steady_clock = nullptr, SidecarStatusSource* status = nullptr);
+      Clock steady_clock = nullptr, SidecarStatusSource* status = nullptr,
+      Tracer* tracer = nullptr);
 
   // Takes at most `max_steps` steps; a step reads a record or writes a tuple or
   // a late record. With `steady_clock` it ends after 100 ms, however large the
@@ -63,7 +67,8 @@ class Pipeline {
 
  private:
   Pipeline(const config::v1::SidecarOptions& options, Metrics* metrics,
-           Clock clock, Clock steady_clock, SidecarStatusSource* status);
+           Clock clock, Clock steady_clock, SidecarStatusSource* status,
+           Tracer* tracer);
   absl::Status Recover();
   absl::Status AddSource(const std::string& dir);
   absl::Status FindSources();
@@ -116,6 +121,7 @@ class Pipeline {
   const Clock clock_;
   const Clock steady_clock_;                  // May be empty.
   SidecarStatusSource* const status_source_;  // May be null.
+  Tracer* const tracer_;                      // May be null.
   std::string problem_;  // What keeps it from working; empty: nothing.
   RepeatedLog full_disk_log_;
   RepeatedLog too_many_log_;

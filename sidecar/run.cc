@@ -16,6 +16,7 @@
 #include "process/http/http_server.h"
 #include "process/log.h"
 #include "process/metrics.h"
+#include "process/tracing/tracer.h"
 #include "sidecar/http_pages.h"
 #include "sidecar/pipeline.h"
 #include "sidecar/run_stream.h"
@@ -86,8 +87,11 @@ absl::Status RunSidecar(const config::v1::SidecarOptions& options,
                    MirrorThread::Start(options, &metrics));
   const auto status = SidecarStatusSource::Create(NowUs());
   ASSIGN_OR_RETURN(
-      const std::unique_ptr<Pipeline> pipeline,
-      Pipeline::Open(options, &metrics, NowUs, SteadyUs, status.get()));
+      const std::unique_ptr<Tracer> tracer,
+      Tracer::Create(options.tracing(), "sortition-sidecar", "", &metrics));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Pipeline> pipeline,
+                   Pipeline::Open(options, &metrics, NowUs, SteadyUs,
+                                  status.get(), tracer.get()));
   ASSIGN_OR_RETURN(const std::unique_ptr<HttpServer> http,
                    OpenPorts(options, &metrics, status.get()));
   LogInfo("sidecar started", {{"spool", absl::StrJoin(options.spool(), ",")},
@@ -100,6 +104,7 @@ absl::Status RunSidecar(const config::v1::SidecarOptions& options,
   }
   if (mirror != nullptr) mirror->Stop();
   RETURN_IF_ERROR(Drain(pipeline.get()));
+  if (tracer != nullptr) tracer->Stop();
   const SidecarCounts& counts = pipeline->counts();
   LogInfo("sidecar stopped", {{"tuples", counts.tuples},
                               {"matched", counts.matched},

@@ -250,7 +250,7 @@ bool SpoolSource::ParseDecision(absl::string_view bytes) {
   if (!decision.ok()) return false;
   const absl::StatusOr<DecidedAction> action = ViewAction(bytes);
   if (!action.ok()) return false;
-  DecisionFacts facts = {.answer = HashBytes(decision->rest).low,
+  DecisionFacts facts = {.answer = HashAnswer(*decision, action->trace_field),
                          .num_candidates = action->num_candidates,
                          .is_empty = action->is_empty};
   const double probability = options_.join().keep_probability();

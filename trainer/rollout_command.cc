@@ -2,6 +2,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
+#include "process/tracing/run_trace.h"
 #include "trainer/recorded_run.h"
 #include "trainer/report.h"
 #include "trainer/rollout/rollout.h"
@@ -22,9 +23,16 @@ absl::StatusOr<RolloutReport> Run(const RolloutOptions& options) {
   return StepRollout(options);
 }
 
-absl::Status RunAndPrint(const RolloutOptions& options, CommandOutput* output,
-                         model::v1::TrainingRun* run) {
+absl::Status RunAndPrint(const RolloutOptions& options, RunTrace* trace,
+                         CommandOutput* output, model::v1::TrainingRun* run) {
   ASSIGN_OR_RETURN(const RolloutReport report, Run(options));
+  trace->Set("sortition.canary_version",
+             static_cast<int64_t>(report.canary_version()));
+  trace->Set("sortition.outcome", report.outcome());
+  trace->Set("sortition.share", report.share());
+  if (report.has_step()) {
+    trace->Set("sortition.action", report.step().action());
+  }
   if (options.output() == "json") {
     ASSIGN_OR_RETURN(const std::string json, ReportToJson(report));
     output->out << json;
@@ -42,15 +50,11 @@ absl::Status RunAndPrint(const RolloutOptions& options, CommandOutput* output,
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status RunRollout(const RolloutOptions& options,
-                        const std::vector<std::string>&,
-                        CommandOutput* output) {
-  RETURN_IF_ERROR(ValidateRolloutOptions(options));
+absl::Status RunTraced(const RolloutOptions& options, RunTrace* trace,
+                       CommandOutput* output) {
   model::v1::TrainingRun unrecorded;
   if (options.status() || options.dry_run()) {
-    return RunAndPrint(options, output, &unrecorded);
+    return RunAndPrint(options, trace, output, &unrecorded);
   }
   return RunAndRecord({.kind = "rollout",
                        .store = options.model_store(),
@@ -58,8 +62,23 @@ absl::Status RunRollout(const RolloutOptions& options,
                        .read = options.tuples(),
                        .may_create_folder = [] { return false; }},
                       output, [&](model::v1::TrainingRun* run) {
-                        return RunAndPrint(options, output, run);
+                        return RunAndPrint(options, trace, output, run);
                       });
+}
+
+}  // namespace
+
+absl::Status RunRollout(const RolloutOptions& options,
+                        const std::vector<std::string>&,
+                        CommandOutput* output) {
+  RETURN_IF_ERROR(ValidateRolloutOptions(options));
+  ASSIGN_OR_RETURN(
+      RunTrace trace,
+      RunTrace::Begin(options.tracing(), "sortition-trainer", "rollout"));
+  trace.Set("sortition.model", options.model());
+  const absl::Status status = RunTraced(options, &trace, output);
+  trace.End(status);
+  return status;
 }
 
 }  // namespace sortition

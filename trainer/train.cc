@@ -289,8 +289,9 @@ void AddForecast(const TrainOptions& options, const TrainData& data,
 absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
                                        const ModelStore& store,
                                        const std::optional<StoredModel>& newest,
-                                       const TrainData& data,
+                                       const TrainData& data, RunTrace* trace,
                                        TrainReport* report) {
+  trace->BeginPhase("fit");
   ASSIGN_OR_RETURN(const Eigen::VectorXd prior, PriorOf(options, store, data));
   absl::StatusOr<GridOutcome> learned =
       TrainGrid({.data = &data,
@@ -303,6 +304,7 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
   // If both failed, the read error is the cause.
   RETURN_IF_ERROR(data.ReadStatus());
   ASSIGN_OR_RETURN(const GridOutcome grid, std::move(learned));
+  trace->BeginPhase("validate");
   ASSIGN_OR_RETURN(const WeightedParts parts, data.Weigh(grid.parameters));
   RETURN_IF_ERROR(data.ReadStatus());
   EvaluationTask task{.parts = parts,
@@ -333,6 +335,7 @@ absl::StatusOr<model::v1::Model> Learn(const TrainOptions& options,
         report->validation_improvement());
     if (deferred.has_value()) *report->mutable_deferred_look() = *deferred;
   }
+  trace->BeginPhase("gate");
   if (forces || (promises && !report->has_deferred_look())) {
     ASSIGN_OR_RETURN(task.look, NoteLook(options, data));
   }
@@ -514,8 +517,10 @@ absl::StatusOr<std::unique_ptr<TrainData>> ReadForLearning(
   return read;
 }
 
-absl::StatusOr<TrainReport> TrainFromTuples(TrainOptions options) {
+absl::StatusOr<TrainReport> TrainFromTuples(TrainOptions options,
+                                            RunTrace* trace) {
   const auto start = std::chrono::steady_clock::now();
+  trace->BeginPhase("read");
   RETURN_IF_ERROR(ValidateTupleTraining(options));
   RETURN_IF_ERROR(CheckTrainRollout(options));
   const ModelStore store(options.model_store());
@@ -537,7 +542,7 @@ absl::StatusOr<TrainReport> TrainFromTuples(TrainOptions options) {
   report.set_model(options.model());
   FillCounts(options, data, &report);
   ASSIGN_OR_RETURN(model::v1::Model model,
-                   Learn(options, store, newest, data, &report));
+                   Learn(options, store, newest, data, trace, &report));
   DeclareAbsentColumns(counts, &model);
   model::v1::Evaluation* evaluation = report.mutable_evaluation();
   evaluation->set_train_tuples(data.num_train());
@@ -558,6 +563,7 @@ absl::StatusOr<TrainReport> TrainFromTuples(TrainOptions options) {
   evaluation->set_promoted(publishes);
   evaluation->set_verdict(WithReservation(Verdict(gate), *evaluation));
   if (publishes) {
+    trace->BeginPhase("publish");
     if (!options.force()) {
       RETURN_IF_ERROR(CheckUnchanged(options.model(), store, incumbent));
     }
@@ -581,14 +587,18 @@ absl::StatusOr<TrainReport> TrainFromTuples(TrainOptions options) {
 
 }  // namespace
 
-absl::StatusOr<TrainReport> Train(const TrainOptions& given) {
+absl::StatusOr<TrainReport> Train(const TrainOptions& given, RunTrace* trace) {
+  RunTrace none;
+  if (trace == nullptr) trace = &none;
   ASSIGN_OR_RETURN(const LearnerInfo learner, ChooseLearner(given));
-  if (learner.make_labelled != nullptr) return TrainLabelled(given, learner);
+  if (learner.make_labelled != nullptr) {
+    return TrainLabelled(given, learner, trace);
+  }
   TrainOptions options = given;
   if (options.has_threads() && !options.poem().has_threads()) {
     options.mutable_poem()->set_threads(options.threads());
   }
-  return TrainFromTuples(options);
+  return TrainFromTuples(options, trace);
 }
 
 }  // namespace sortition

@@ -1,6 +1,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
+#include "process/tracing/run_trace.h"
 #include "trainer/commands.h"
 #include "trainer/recorded_run.h"
 #include "trainer/report.h"
@@ -47,10 +48,23 @@ bool MayBeNewModel(const config::v1::TrainOptions& options) {
   return !has_tuples || !has_model.ok() || *has_model;
 }
 
+// Adds what came of the run to its span.
+void DescribeRun(const config::v1::TrainReport& report, RunTrace* trace) {
+  const model::v1::Evaluation& evaluation = report.evaluation();
+  trace->Set("sortition.train_tuples",
+             static_cast<int64_t>(evaluation.train_tuples()));
+  trace->Set("sortition.gate_passed", report.gate_passed());
+  trace->Set("sortition.verdict", evaluation.verdict());
+  if (report.has_version()) {
+    trace->Set("sortition.version", static_cast<int64_t>(report.version()));
+  }
+}
+
 absl::Status TrainAndPrint(const config::v1::TrainOptions& options,
-                           CommandOutput* output, TrainingRun* run) {
+                           RunTrace* trace, CommandOutput* output,
+                           TrainingRun* run) {
   RETURN_IF_ERROR(CheckWritable("report", options.report()));
-  ASSIGN_OR_RETURN(const config::v1::TrainReport report, Train(options));
+  ASSIGN_OR_RETURN(const config::v1::TrainReport report, Train(options, trace));
   if (report.spilled_bytes() > 0) {
     output->out << absl::StrFormat(
         "Features beyond memory_mb: %d bytes in a scratch file in %s\n",
@@ -61,6 +75,7 @@ absl::Status TrainAndPrint(const config::v1::TrainOptions& options,
   run->set_next_step(NextStep(report));
   run->set_version(report.version());
   run->set_damaged_records(report.corrupt_records());
+  DescribeRun(report, trace);
   if (!report.gate_passed() && !report.has_version()) {
     output->exit_code =
         report.needs_more_data() ? kExitNotYet : kExitGateSaysNo;
@@ -68,12 +83,12 @@ absl::Status TrainAndPrint(const config::v1::TrainOptions& options,
   return WriteReport(options.report(), report);
 }
 
-}  // namespace
-
-absl::Status RunTrain(const config::v1::TrainOptions& options,
-                      const std::vector<std::string>&, CommandOutput* output) {
+absl::Status RunTraced(const config::v1::TrainOptions& options, RunTrace* trace,
+                       CommandOutput* output) {
   TrainingRun unrecorded;
-  if (options.dry_run()) return TrainAndPrint(options, output, &unrecorded);
+  if (options.dry_run()) {
+    return TrainAndPrint(options, trace, output, &unrecorded);
+  }
   const RunSubject subject{
       .kind = "train",
       .store = options.model_store(),
@@ -82,8 +97,22 @@ absl::Status RunTrain(const config::v1::TrainOptions& options,
                                    : absl::StrJoin(options.data(), ","),
       .may_create_folder = [&options] { return MayBeNewModel(options); }};
   return RunAndRecord(subject, output, [&](TrainingRun* run) {
-    return TrainAndPrint(options, output, run);
+    return TrainAndPrint(options, trace, output, run);
   });
+}
+
+}  // namespace
+
+absl::Status RunTrain(const config::v1::TrainOptions& options,
+                      const std::vector<std::string>&, CommandOutput* output) {
+  ASSIGN_OR_RETURN(
+      RunTrace trace,
+      RunTrace::Begin(options.tracing(), "sortition-trainer", "train"));
+  trace.Set("sortition.model", options.model());
+  trace.Set("sortition.dry_run", options.dry_run());
+  const absl::Status status = RunTraced(options, &trace, output);
+  trace.End(status);
+  return status;
 }
 
 }  // namespace sortition

@@ -1,8 +1,10 @@
-// Compares Rank by sortition-server with an echo of the same messages.
+// Compares Rank by sortition-server with an echo of the same messages, and with
+// itself under other options.
 //
 // Both run in alternating pairs.
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "bench/support/statistics.h"
 #include "core/base/status_macros.h"
 #include "io/files.h"
+#include "process/http/http_server.h"
 #include "process/json_writer.h"
 #include "tests/testing/temp_dir.h"
 
@@ -45,6 +48,9 @@ namespace {
 constexpr uint32_t kCandidates = 100;
 constexpr uint32_t kFeatures = 46;
 constexpr uint32_t kTopK = 10;
+// Without its flags.
+constexpr char kTraceparent[] =
+    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-";
 
 struct Comparison {
   std::string name;
@@ -52,6 +58,7 @@ struct Comparison {
   const RunningProgram* subject;
   const RunningProgram* base;
   bool subject_streams = false;  // The subject is asked over RankStream.
+  std::string traceparent = {};  // Sent to both.
   std::vector<ClosedLoopResult> subject_trials = {};
   std::vector<ClosedLoopResult> base_trials = {};
 
@@ -70,10 +77,11 @@ struct Comparison {
   }
 };
 
-absl::Status Measure(const v1::RankRequest& request,
-                     const ClosedLoopOptions& options, int pairs,
-                     const std::string& spool, Comparison* comparison) {
+absl::Status Measure(const v1::RankRequest& request, ClosedLoopOptions options,
+                     int pairs, const std::string& spool,
+                     Comparison* comparison) {
   const SpoolCleaner cleaner(spool);
+  options.traceparent = comparison->traceparent;
   // The first trial warms both up and is not counted.
   for (int trial = -1; trial < pairs; ++trial) {
     // The order changes with every pair, so that drift of the machine cancels
@@ -176,15 +184,17 @@ struct Servers {
   RunningProgram two_threads;
   RunningProgram four_threads;
   RunningProgram logged;
+  RunningProgram traced;
   RunningProgram queue_echo;
   RunningProgram callback_echo;
 };
 
 // Starts the servers with their files below `base`. The echoes answer what the
-// real server answers to `request`.
+// real server answers to `request`. Spans go to `collector`.
 absl::StatusOr<Servers> StartServers(const std::string& self,
                                      const std::string& bin,
                                      const std::string& base,
+                                     const std::string& collector,
                                      const v1::RankRequest& request) {
   RETURN_IF_ERROR(PublishRankModel(base + "models", kFeatures));
   std::vector<std::string> arguments =
@@ -196,7 +206,10 @@ absl::StatusOr<Servers> StartServers(const std::string& self,
   Servers servers;
   ASSIGN_OR_RETURN(servers.plain,
                    StartAndWait(arguments, base + "plain", "rpc"));
-  arguments.push_back("--threads=2");
+  arguments.push_back("--tracing.endpoint=" + collector);
+  ASSIGN_OR_RETURN(servers.traced,
+                   StartAndWait(arguments, base + "traced", "rpc"));
+  arguments.back() = "--threads=2";
   ASSIGN_OR_RETURN(servers.two_threads,
                    StartAndWait(arguments, base + "two_threads", "rpc"));
   arguments.back() = "--threads=4";
@@ -240,6 +253,7 @@ std::vector<Target> MakeTargets(const std::vector<Comparison>& comparisons) {
           {"server CPU per request, RankStream / Rank", cpu(3), 0.75},
           {"server CPU per request, 2 threads / 1 thread", cpu(5), 1.1},
           {"server CPU per request, 4 threads / 1 thread", cpu(6), 1.1},
+          {"server CPU per request, tracing, not sampled / off", cpu(7), 1.03},
           {"failed requests", static_cast<double>(failed), 0}};
 }
 
@@ -280,8 +294,17 @@ absl::StatusOr<Report> Compare(const std::string& self) {
   const TempDir directory(SpoolParent(absl::GetFlag(FLAGS_dir), bin));
   const v1::RankRequest request =
       MakeRankRequest(kCandidates, kFeatures, kTopK);
-  ASSIGN_OR_RETURN(const Servers servers,
-                   StartServers(self, bin, directory.path() + "/", request));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<HttpServer> collector,
+      HttpServer::Open("collector", "127.0.0.1:0", {},
+                       {{"POST /v1/traces", [](const HttpRequest&) {
+                           return HttpAnswer{.code = 200, .body = "{}"};
+                         }}}));
+  ASSIGN_OR_RETURN(
+      const Servers servers,
+      StartServers(self, bin, directory.path() + "/",
+                   absl::StrCat("http://127.0.0.1:", collector->port()),
+                   request));
 
   std::vector<Comparison> comparisons = {
       {"rank, no log", "echo", &servers.plain, &servers.queue_echo},
@@ -292,7 +315,11 @@ absl::StatusOr<Report> Compare(const std::string& self) {
       {"stream, logged", "rank, logged", &servers.logged, &servers.logged,
        true},
       {"rank, 2 threads", "rank", &servers.two_threads, &servers.plain},
-      {"rank, 4 threads", "rank", &servers.four_threads, &servers.plain}};
+      {"rank, 4 threads", "rank", &servers.four_threads, &servers.plain},
+      {"tracing, not sampled", "rank", &servers.traced, &servers.plain, false,
+       std::string(kTraceparent) + "00"},
+      {"tracing, all sampled", "rank", &servers.traced, &servers.plain, false,
+       std::string(kTraceparent) + "01"}};
   const ClosedLoopOptions options{
       .channels = absl::GetFlag(FLAGS_channels),
       .outstanding = absl::GetFlag(FLAGS_outstanding),

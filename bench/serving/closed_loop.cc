@@ -70,6 +70,9 @@ class ClosedLoop {
     call.context = std::make_unique<grpc::ClientContext>();
     call.context->set_deadline(std::chrono::system_clock::now() +
                                std::chrono::seconds(10));
+    if (!options_.traceparent.empty()) {
+      call.context->AddMetadata("traceparent", options_.traceparent);
+    }
     call.sent = Clock::now();
     call.reader = stubs_[index % stubs_.size()]->AsyncRank(call.context.get(),
                                                            request_, &queue_);

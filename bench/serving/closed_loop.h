@@ -15,6 +15,8 @@ struct ClosedLoopOptions {
   int outstanding = 64;  // Requests under way at any time.
   double warmup_seconds = 0.3;
   double seconds = 2;  // Length of the measured window.
+  // Metadata of each request; empty: none.
+  std::string traceparent = {};
 };
 
 struct ClosedLoopResult {

@@ -31,6 +31,14 @@ void StartRecord(const OpenDecision& decision, const Draw& draw,
   record->set_log_propensity(draw.log_propensity);
 }
 
+void NoteDecision(const OpenDecision& decision, RequestTrace* trace) {
+  const DecisionSubject& subject = decision.subject;
+  trace->decision_id = decision.result->decision_id();
+  trace->model = subject.model;
+  trace->version = subject.version;
+  trace->num_candidates = subject.query.num_candidates();
+}
+
 // Appends the record in `scratch` with the features that `subject` views.
 absl::Status AppendRecord(const DecisionSubject& subject, SpoolWriter* spool,
                           DecisionScratch* scratch) {
@@ -43,8 +51,14 @@ absl::Status AppendRecord(const DecisionSubject& subject, SpoolWriter* spool,
   } else {
     dense_values = subject.query.candidates.values();
   }
+  RequestTrace* const trace = scratch->trace;
+  if (trace != nullptr) {
+    record->set_trace_context(PackTraceContext(trace->context()));
+    trace->append_ns = TraceNanos();
+  }
   const absl::StatusOr<bool> waits =
       spool->AppendDecision(*record, dense_values, scratch->waiter);
+  if (trace != nullptr) trace->appended_ns = TraceNanos();
   if (!waits.ok()) return NotLogged(waits.status());
   scratch->is_waiting = *waits;
   return absl::OkStatus();
@@ -83,6 +97,7 @@ absl::Status DecisionRecorder::Finish(
     absl::FunctionRef<void(log::v1::Decision*)> add_details,
     DecisionScratch* scratch) {
   const DecisionSubject& subject = decision.subject;
+  if (scratch->trace != nullptr) NoteDecision(decision, scratch->trace);
   if (spool_ != nullptr) {
     log::v1::Decision& record = scratch->record;
     StartRecord(decision, scratch->draw, &record);

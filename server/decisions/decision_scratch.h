@@ -8,6 +8,7 @@
 #include "core/choices/interleaving.h"
 #include "core/policies/linear_policy.h"
 #include "io/spool/spool_writer.h"
+#include "server/decisions/request_trace.h"
 #include "server/models/model_registry.h"
 #include "sortition/log/v1/log.pb.h"
 
@@ -33,8 +34,9 @@ struct DecisionScratch {
   double long_seconds = 0;
   // Hears of the sync that the answer must wait for; null: the thread waits.
   SpoolWaiter* waiter = nullptr;
-  bool is_waiting = false;  // `waiter` will hear of a sync.
-  std::string caller;       // Of control calls: who makes it.
+  bool is_waiting = false;        // `waiter` will hear of a sync.
+  std::string caller;             // Of control calls: who makes it.
+  RequestTrace* trace = nullptr;  // Null: the request is not traced.
 
   // Gives memory back that a huge request has left behind. The next request
   // finds the rest.

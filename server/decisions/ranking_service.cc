@@ -220,6 +220,9 @@ absl::Status RankingService::Decide(const v1::DecisionContext& context,
                                     DecisionScratch* scratch,
                                     v1::DecisionResult* result) {
   const Clock::time_point start = Clock::now();
+  if (scratch->trace != nullptr) {
+    scratch->trace->policy = checked->choice.model->policy_name;
+  }
   const auto seconds =
       DecisionSeconds(context, *checked->set, checked->choice, checked->query);
   if (seconds.ok() && IsTooLong(*seconds, scratch)) return TooLong();

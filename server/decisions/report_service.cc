@@ -23,8 +23,11 @@ absl::Status ReportService::Append(DecisionScratch* scratch) {
         "this server logs nothing (its option spool.dir is empty), so it takes "
         "no reports");
   }
+  RequestTrace* const trace = scratch->trace;
+  if (trace != nullptr) trace->append_ns = TraceNanos();
   const absl::StatusOr<bool> waits =
       spool_->Append(scratch->records, scratch->waiter);
+  if (trace != nullptr) trace->appended_ns = TraceNanos();
   if (!waits.ok()) return NotLogged(waits.status());
   scratch->is_waiting = *waits;
   return absl::OkStatus();
@@ -44,6 +47,10 @@ absl::Status ReportService::ReportShown(const v1::ReportShownRequest& request,
   shown.set_not_shown(request.not_shown());
   shown.set_first_rank(request.first_rank());
   if (request.has_seen_ranks()) shown.set_seen_ranks(request.seen_ranks());
+  if (scratch->trace != nullptr) {
+    scratch->trace->decision_id = request.decision_id();
+    scratch->trace->num_reports = 1;
+  }
   return Append(scratch);
 }
 
@@ -65,6 +72,13 @@ absl::Status ReportService::ReportFeedback(
     to.set_reward(from.has_reward() ? from.reward() : -from.loss());
     if (from.has_rank()) to.set_rank(from.rank());
     if (from.has_index()) to.set_index(from.index());
+  }
+  if (scratch->trace != nullptr) {
+    scratch->trace->num_reports =
+        static_cast<uint32_t>(request.feedback_size());
+    if (request.feedback_size() == 1) {
+      scratch->trace->decision_id = request.feedback(0).decision_id();
+    }
   }
   RETURN_IF_ERROR(Append(scratch));
   feedback_->Increment(request.feedback_size());

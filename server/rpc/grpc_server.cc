@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
@@ -50,6 +51,7 @@ struct GrpcServer::Rep {
   ConnectionTable connections;
   RequestLog request_log;
   const Authorizer* authorizer = nullptr;
+  Tracer* tracer = nullptr;
   RankingStub ranking_stub;
   ModelsStub models_stub;
   HealthWatchCall::Stub health_stub;
@@ -97,6 +99,10 @@ struct GrpcServer::Rep {
     method->role = role;
     method->admission = &admission;
     method->drain = &drain;
+    if (role == Role::kAdmin) return;
+    method->tracer = tracer;
+    method->full_name =
+        absl::StrCat(v1::Ranking::service_full_name(), "/", name);
   }
 
   // Makes `count` slots per queue for a method of a stub.
@@ -243,6 +249,7 @@ void GrpcServer::Rep::AddHealth(Metrics* metrics) {
   check->is_never_refused = true;
   check->large_bytes = kMaxHealthRequestBytes;
   check->authorizer = nullptr;
+  check->tracer = nullptr;
   for (const auto& queue : queues) {
     HealthWatchCall::Start(&health_stub, &health, queue.get());
   }
@@ -323,6 +330,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     RETURN_IF_ERROR(rep.StartControlPort(options, identity));
   }
   rep.authorizer = identity.authorizer();
+  rep.tracer = services.tracer;
   rep.AddMethods(services, metrics);
   rep.AddControlMethods(services.models, metrics);
   rep.AddRankStream(services.ranking, metrics);

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "process/metrics.h"
+#include "process/tracing/tracer.h"
 #include "server/decisions/aggregate_service.h"
 #include "server/decisions/ranking_service.h"
 #include "server/decisions/report_service.h"
@@ -17,12 +18,13 @@
 
 namespace sortition {
 
-// What answers the calls.
+// What answers the calls, and records them.
 struct Services {
   RankingService* ranking;
   AggregateService* aggregates;
   ReportService* reports;
   ModelsService* models;
+  Tracer* tracer = nullptr;  // Null: requests are not traced.
 };
 
 class GrpcServer {

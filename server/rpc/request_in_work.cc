@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "server/rpc/request_spans.h"
 #include "server/rpc/wire_counts.h"
 
 namespace sortition {
@@ -34,6 +35,10 @@ void RequestInWork::Arrive(absl::Status status) {
   bytes_ = payload_.Length();
   ++queue_->num_calls;
   outcome_ = std::move(status);
+  trace_.reset();
+  if (outcome_.ok() && method_->tracer != nullptr) {
+    trace_ = BeginTrace(*method_->tracer, context(), start_);
+  }
   if (outcome_.ok()) outcome_ = Admit();
   if (!outcome_.ok()) {
     payload_.Clear();
@@ -81,7 +86,10 @@ void RequestInWork::TakeUp() {
         CheckWaited(start_, method_->admission->limits().max_wait_seconds());
   }
   const bool is_wanted = outcome_.ok();
-  if (is_wanted && !is_large()) outcome_ = Decide(&scratch);
+  if (is_wanted && !is_large()) {
+    BeginDecision(&scratch);
+    outcome_ = Decide(&scratch);
+  }
   if (is_wanted && (is_large() || scratch.long_seconds > 0) &&
       GiveToPool(scratch.seconds_left, scratch.long_seconds)) {
     return;  // A thread of the pool has it now.
@@ -94,6 +102,11 @@ void RequestInWork::TakeUp() {
   waits_for_disk_ = true;
   ++method_->drain->syncing;
   OnSyncing();
+}
+
+void RequestInWork::BeginDecision(DecisionScratch* scratch) {
+  scratch->trace = trace_.get();
+  if (trace_ != nullptr) trace_->decision_ns = TraceNanos();
 }
 
 bool RequestInWork::GiveToPool(double seconds_left, double long_seconds) {
@@ -121,7 +134,10 @@ bool RequestInWork::Run(DecisionScratch* scratch) {
         pooled_, method_->admission->limits().max_long_wait_seconds());
   }
   const bool is_wanted = outcome_.ok();
-  if (is_wanted) outcome_ = Decide(scratch);
+  if (is_wanted) {
+    BeginDecision(scratch);
+    outcome_ = Decide(scratch);
+  }
   Release();
   const bool waits = scratch->is_waiting;
   if (waits) {
@@ -136,6 +152,7 @@ bool RequestInWork::Run(DecisionScratch* scratch) {
 // In the pool this may come before Run() has ended.
 void RequestInWork::OnSynced(const absl::Status& status) {
   synced_ = status;
+  if (trace_ != nullptr) synced_ns_ = TraceNanos();
   if (is_in_pool_ && !is_half_done_.exchange(true)) return;
   queue_->returned.Add(this);
 }
@@ -143,6 +160,7 @@ void RequestInWork::OnSynced(const absl::Status& status) {
 void RequestInWork::Proceed(bool) {
   if (waits_for_disk_) {
     --method_->drain->syncing;
+    if (trace_ != nullptr) trace_->appended_ns = synced_ns_;
     if (outcome_.ok() && !synced_.ok()) {
       outcome_ = absl::UnavailableError(absl::StrCat(
           "perhaps logged, but not answered: ", synced_.message()));
@@ -160,10 +178,14 @@ void RequestInWork::Release() {
   }
 }
 
-void RequestInWork::Record(int64_t now) const {
+void RequestInWork::Record(int64_t now) {
   const double seconds = SecondsBetween(start_, now);
   method_->metrics->Record(outcome_.code(), seconds);
   method_->log->Note(method_->metrics->method(), context(), outcome_, seconds);
+  if (trace_ == nullptr) return;
+  method_->tracer->Export(
+      MakeSpans(*trace_, {method_->full_name, context(), outcome_, now}));
+  trace_.reset();
 }
 
 absl::Status RequestInWork::Refuse(const Refusal& refusal) {

@@ -15,15 +15,19 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "google/protobuf/message.h"
 #include "io/spool/spool_writer.h"
+#include "process/tracing/tracer.h"
 #include "server/admission/admission.h"
 #include "server/admission/call_pool.h"
 #include "server/admission/waiting_calls.h"
 #include "server/decisions/decision_scratch.h"
+#include "server/decisions/request_trace.h"
 #include "server/identity/authorizer.h"
 #include "server/rpc/call_queue.h"
 #include "server/rpc/connections/connection_table.h"
@@ -43,6 +47,8 @@ struct RpcMethod {
   Role role = Role::kDecide;               // What the method is for.
   Admission* admission = nullptr;
   DrainState* drain = nullptr;
+  Tracer* tracer = nullptr;  // Null: requests are not traced.
+  std::string full_name;     // As in "sortition.v1.Ranking/Rank".
   // Requests of more bytes are parsed in the pool. Smaller ones cannot take
   // much memory either, however many entries they have.
   size_t large_bytes = 128 << 10;
@@ -77,8 +83,9 @@ class RequestInWork : public CompletionEvent,
   void Arrive(absl::Status status);
   // The answer, or the error, is given away, or never will be.
   void End() { --queue_->num_calls; }
-  // Counts the request, and logs it if it was refused or slow.
-  void Record(int64_t now) const;
+  // Counts the request, logs it if it was refused or slow, and exports its
+  // spans if it is traced.
+  void Record(int64_t now);
 
   // Parses `payload_`, decides and serializes the answer into `answer_`. Called
   // again, in the pool, where scratch->long_seconds says so.
@@ -113,6 +120,8 @@ class RequestInWork : public CompletionEvent,
   void OnSynced(const absl::Status& status) override;
   // Refuses what is not even to wait.
   absl::Status Admit();
+  // Notes in the trace, if there is one, that Decide() is called now.
+  void BeginDecision(DecisionScratch* scratch);
   // Returns false if the pool has no time for it; otherwise it is the pool's.
   bool GiveToPool(double seconds_left, double long_seconds);
   void Release();
@@ -134,11 +143,14 @@ class RequestInWork : public CompletionEvent,
   // Of the pool and the spool, one is done with it: the other one gives it
   // back.
   std::atomic<bool> is_half_done_{false};
-  int64_t start_ = 0;             // When it came.
-  int64_t pooled_ = 0;            // When it came to the pool.
-  size_t bytes_ = 0;              // Of `payload_`.
-  bool has_budget_ = false;       // Has taken them from the budget.
-  absl::Status synced_;           // What the spool said.
+  int64_t start_ = 0;        // When it came.
+  int64_t pooled_ = 0;       // When it came to the pool.
+  size_t bytes_ = 0;         // Of `payload_`.
+  bool has_budget_ = false;  // Has taken them from the budget.
+  absl::Status synced_;      // What the spool said.
+  int64_t synced_ns_ = 0;    // When it said that.
+  // Null: the request is not traced.
+  std::unique_ptr<RequestTrace> trace_;
   std::optional<CallMark> mark_;  // While it is in the pool.
 };
 

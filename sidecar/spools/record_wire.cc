@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/check.h"
+#include "core/base/hash.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wire_format_lite.h"
@@ -164,14 +165,24 @@ absl::StatusOr<DecidedAction> ViewAction(absl::string_view decision) {
   CodedInputStream input = Input(decision);
   DecidedAction action;
   uint64_t kind = 0;
+  const uint32_t trace_tag =
+      LengthDelimitedTag(Decision::kTraceContextFieldNumber);
   absl::string_view chosen;  // Packed.
+  absl::string_view trace;
+  size_t begin = 0;  // Of the field.
   while (const uint32_t tag = input.ReadTag()) {
     const bool is_good =
         tag == kCandidatesTag ? input.ReadVarint32(&action.num_candidates)
         : tag == kKindTag     ? input.ReadVarint64(&kind)
         : tag == action_tag   ? ReadView(&input, decision, &chosen)
+        : tag == trace_tag    ? ReadView(&input, decision, &trace)
                               : WireFormatLite::SkipField(&input, tag);
     if (!is_good) return Malformed("Decision");
+    const auto end = static_cast<size_t>(input.CurrentPosition());
+    if (tag == trace_tag) {
+      action.trace_field = decision.substr(begin, end - begin);
+    }
+    begin = end;
   }
   uint32_t first = 0;
   CodedInputStream actions = Input(chosen);
@@ -180,6 +191,34 @@ absl::StatusOr<DecidedAction> ViewAction(absl::string_view decision) {
                      WireFormatLite::ZigZagDecode32(first) == -1) ||
                     (kind == log::v1::SUBSET && !has_first);
   return action;
+}
+
+uint64_t HashAnswer(const DecisionWire& wire, absl::string_view trace_field) {
+  // The caller of a copy may be traced anew, or not at all. Records of another
+  // order of fields, in which it comes before the rest, are not our own.
+  const bool is_inside =
+      !trace_field.empty() && trace_field.data() >= wire.rest.data();
+  if (!is_inside) return HashBytes(wire.rest).low;
+  const auto before =
+      static_cast<size_t>(trace_field.data() - wire.rest.data());
+  std::string answer(wire.rest.substr(0, before));
+  const absl::string_view after = wire.rest.substr(before + trace_field.size());
+  answer.append(after.data(), after.size());
+  return HashBytes(answer).low;
+}
+
+absl::StatusOr<absl::string_view> ViewTraceContext(absl::string_view decision) {
+  const uint32_t trace_tag =
+      LengthDelimitedTag(log::v1::Decision::kTraceContextFieldNumber);
+  CodedInputStream input = Input(decision);
+  absl::string_view context;
+  while (const uint32_t tag = input.ReadTag()) {
+    const bool is_good = tag == trace_tag
+                             ? ReadView(&input, decision, &context)
+                             : WireFormatLite::SkipField(&input, tag);
+    if (!is_good) return Malformed("Decision");
+  }
+  return context;
 }
 
 absl::StatusOr<absl::string_view> ViewUnit(absl::string_view decision) {

@@ -24,8 +24,8 @@ absl::StatusOr<RecordView> ViewRecord(absl::string_view payload);
 struct DecisionWire {
   absl::string_view id;
   int64_t time_us = 0;
-  // The bytes after id and time: two decisions of one id with the same `rest`
-  // are the same answer, given twice.
+  // The bytes after id and time. Two decisions of one id with the same `rest`,
+  // but for trace_context, are the same answer, given twice (HashAnswer()).
   absl::string_view rest;
 };
 
@@ -38,10 +38,21 @@ struct DecidedAction {
   uint32_t num_candidates = 0;
   // True for an abstention and for an empty subset: nothing is to be shown.
   bool is_empty = false;
+  // The field `trace_context`, and its tag and length with it; empty: the
+  // request was not traced.
+  absl::string_view trace_field;
 };
 
 // Skips the other fields. DataLoss if the bytes are not a Decision.
 absl::StatusOr<DecidedAction> ViewAction(absl::string_view decision);
+
+// Returns a hash of `wire.rest` without `trace_field`, which is a part of it:
+// two records with the same id and hash are copies of one decision.
+uint64_t HashAnswer(const DecisionWire& wire, absl::string_view trace_field);
+
+// Returns the trace_context of a serialised Decision; empty if it has none.
+// Skips the other fields. DataLoss if the bytes are not a Decision.
+absl::StatusOr<absl::string_view> ViewTraceContext(absl::string_view decision);
 
 // What the join needs of a ShadowView.
 struct ShadowViewWire {

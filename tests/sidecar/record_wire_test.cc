@@ -45,6 +45,45 @@ TEST(RecordWireTest, FindsIdAndTimeOfADecision) {
   EXPECT_EQ(view.time_us, 1234567890123);
 }
 
+// Otherwise a caller that asks again in another trace would have two answers.
+TEST(RecordWireTest, TheTraceIsNoPartOfTheAnswer) {
+  const auto hash = [](const log::v1::Decision& decision) {
+    const std::string bytes = decision.SerializeAsString();
+    const auto wire = ViewDecision(bytes);
+    const auto action = ViewAction(bytes);
+    EXPECT_OK(wire);
+    EXPECT_OK(action);
+    return HashAnswer(*wire, action->trace_field);
+  };
+  log::v1::Decision decision = SomeDecision();
+  const uint64_t answer = hash(decision);
+  ASSERT_FALSE(decision.dense_values().empty());
+  for (const char fill : {'a', 'b'}) {
+    decision.set_trace_context(std::string(24, fill));
+    EXPECT_EQ(hash(decision), answer);
+    const std::string bytes = decision.SerializeAsString();
+    ASSERT_OK_AND_ASSIGN(const absl::string_view context,
+                         ViewTraceContext(bytes));
+    EXPECT_EQ(context, decision.trace_context());
+  }
+  // As the server writes it: features last, behind the trace.
+  log::v1::Decision head = decision;
+  head.clear_dense_values();
+  log::v1::Decision features;
+  *features.mutable_dense_values() = decision.dense_values();
+  log::v1::Decision untraced = head;
+  untraced.clear_trace_context();
+  const auto hash_of_bytes = [](const std::string& bytes) {
+    return HashAnswer(*ViewDecision(bytes), ViewAction(bytes)->trace_field);
+  };
+  EXPECT_EQ(
+      hash_of_bytes(head.SerializeAsString() + features.SerializeAsString()),
+      hash_of_bytes(untraced.SerializeAsString() +
+                    features.SerializeAsString()));
+  decision.set_log_propensity(decision.log_propensity() - 1);
+  EXPECT_NE(hash(decision), answer);
+}
+
 TEST(RecordWireTest, ParsesAChoiceWithoutFeatures) {
   log::v1::Decision decision = SomeDecision();
   decision.set_version(3);

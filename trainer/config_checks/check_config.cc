@@ -11,6 +11,7 @@
 #include "process/command.h"
 #include "process/finding_note.h"
 #include "process/service/config_findings.h"
+#include "process/tracing/collector.h"
 #include "trainer/clicks/clicks.h"
 #include "trainer/cluster/cluster.h"
 #include "trainer/decision_files/named_files.h"
@@ -145,6 +146,7 @@ Lines CheckConfig(const config::v1::TrainOptions& options) {
   Findings findings;
   findings.Add(ValidateTrain(options));
   findings.Add(ValidateTrainPlan(options));
+  findings.Add(ValidateTracing(options.tracing()));
   findings.CheckNewStore(options.model_store());
   findings.CheckComingLogs("tuples", options.tuples());
   findings.CheckRewards(options);
@@ -279,6 +281,7 @@ Lines CheckConfig(const config::v1::PruneOptions& options) {
 Lines CheckConfig(const config::v1::RolloutOptions& options) {
   Findings findings;
   findings.Add(ValidateRolloutOptions(options));
+  findings.Add(ValidateTracing(options.tracing()));
   findings.Add(CheckModelDirectory(options.model_store(), options.model()));
   findings.CheckComingLogs("tuples", options.tuples());
   findings.CheckAddresses("metrics", options.metrics());

@@ -325,8 +325,10 @@ absl::Status ValidateLabelledTraining(const TrainOptions& options) {
 }
 
 absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
-                                          const LearnerInfo& learner) {
+                                          const LearnerInfo& learner,
+                                          RunTrace* trace) {
   const auto start = Clock::now();
+  trace->BeginPhase("read");
   RETURN_IF_ERROR(ValidateLabelledTraining(options));
   const ModelStore store(options.model_store());
   ASSIGN_OR_RETURN(const Incumbent incumbent,
@@ -338,6 +340,7 @@ absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
   FillCounts(run, &report);
   LabelledReport* labelled = report.mutable_labelled();
   RETURN_IF_ERROR(CheckImport(run, labelled));
+  trace->BeginPhase("fit");
   ASSIGN_OR_RETURN(LabelledResult learned, Learn(run, labelled));
   if (learned.trees.has_value()) {
     RETURN_IF_ERROR(AppendTrees(*learned.trees, &run.data));
@@ -345,6 +348,7 @@ absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
   }
   ASSIGN_OR_RETURN(const model::v1::Model model,
                    MakeModel(run, std::move(learned), labelled));
+  trace->BeginPhase("gate");
   ASSIGN_OR_RETURN(
       const bool passed,
       PassesGate(
@@ -369,6 +373,7 @@ absl::StatusOr<TrainReport> TrainLabelled(const TrainOptions& options,
   }
   evaluation->set_verdict(std::move(verdict));
   if (publish) {
+    trace->BeginPhase("publish");
     if (!options.force()) {
       RETURN_IF_ERROR(CheckUnchanged(options.model(), store, incumbent));
     }

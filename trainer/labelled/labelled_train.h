@@ -3,6 +3,7 @@
 // compares, publishes.
 #include "absl/status/statusor.h"
 #include "core/learners/learners.h"
+#include "process/tracing/run_trace.h"
 #include "sortition/config/v1/train.pb.h"
 #include "sortition/config/v1/train_report.pb.h"
 
@@ -17,8 +18,10 @@ absl::Status ValidateLabelledTraining(const config::v1::TrainOptions& options);
 // dry run. Deterministic except for times. Requires a learner from
 // ChooseLearner(). InvalidArgument for wrong options or data;
 // FailedPrecondition if nothing can be learned from the data, or if another
-// version was published meanwhile.
+// version was published meanwhile. `trace` gets the phases read, fit, gate and
+// publish.
 absl::StatusOr<config::v1::TrainReport> TrainLabelled(
-    const config::v1::TrainOptions& options, const LearnerInfo& learner);
+    const config::v1::TrainOptions& options, const LearnerInfo& learner,
+    RunTrace* trace);
 
 }  // namespace sortition
