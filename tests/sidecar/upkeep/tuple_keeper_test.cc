@@ -121,7 +121,8 @@ TEST_F(TupleKeeperTest, TidiesWhatADeadOneLeft) {
   const auto pipeline = Open();
   EXPECT_EQ(NumFiles(".tmp"), 0u);
   EXPECT_TRUE(PollUntil(pipeline.get(), [&] { return NumFiles(".seg") == 1; }));
-  EXPECT_EQ(NumFiles(".zst"), names.size() - 1);
+  // Meanwhile the pipeline may have begun another one.
+  EXPECT_GE(NumFiles(".zst"), names.size() - 1);
   ExpectSame(Output(options_.tuples()), ExpectedOutput(history));
 }
 

@@ -62,9 +62,9 @@ TEST_F(GateTest, EveryLookAtTheSameDecisionsAsksForMore) {
   ASSERT_OK_AND_ASSIGN(const auto published, Train(options_));
   ASSERT_EQ(published.version(), 2);
   EXPECT_EQ(published.evaluation().look(), 3);
-  WriteSegment(dir_.Sub("tuples"), 1, MakeTuples({.version = 2}, 3000, "new"));
-  ASSERT_OK_AND_ASSIGN(const auto next, Train(options_));
-  EXPECT_EQ(next.evaluation().look(), 1);
+  const LookLedger ledger(dir_.Sub("models"), "default");
+  EXPECT_EQ(*ledger.NextNumber(1), 4);
+  EXPECT_EQ(*ledger.NextNumber(2), 1);
 }
 
 // The look had 1,000 or so test tuples; the next one takes half as many that
