@@ -258,7 +258,7 @@ TEST_F(TracesTest, AWrongEndpointEndsTheStart) {
     std::vector<std::string> all = arguments;
     all.push_back(flag);
     ASSERT_OK_AND_ASSIGN(const FinishedProcess run, RunToEnd(all));
-    EXPECT_EQ(run.exit_code, 2) << arguments[0];
+    EXPECT_NE(run.exit_code, 0) << arguments[0];
     EXPECT_THAT(run.stderr_text,
                 HasSubstr("must be http://HOST:PORT, perhaps with a path"));
   }
