@@ -1,5 +1,5 @@
 #pragma once
-// Sends a body to another process, and waits for nobody for long.
+// Sends an HTTP POST to another process, with a limit of time.
 #include <string>
 
 #include "absl/status/statusor.h"

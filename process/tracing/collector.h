@@ -48,8 +48,8 @@ struct Collector {
 absl::StatusOr<Collector> FindCollector(
     const config::v1::TracingOptions& options);
 
-// The same without the collector, for --check_config. An empty endpoint is
-// valid.
+// Checks the options without connecting to the collector, for --check_config.
+// An empty endpoint is valid.
 absl::Status ValidateTracing(const config::v1::TracingOptions& options);
 
 }  // namespace sortition

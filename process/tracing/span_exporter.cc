@@ -46,7 +46,7 @@ struct SpanExporter::Rep {
   size_t num_sending = 0;
   bool is_stopping = false;
   bool is_done = false;  // The thread has ended.
-  bool is_left = false;  // Nobody waits for the thread; metrics are gone.
+  bool is_left = false;  // The exporter and its metrics are destroyed.
   MetricCounter* exported = nullptr;  // Null: not exposed; so are the next.
   MetricCounter* dropped_full = nullptr;
   MetricCounter* dropped_failed = nullptr;

@@ -15,7 +15,7 @@ using SpanId = std::array<uint8_t, 8>;
 
 struct TraceContext {
   TraceId trace_id{};
-  SpanId span_id{};  // Of the span that is the parent of the next one.
+  SpanId span_id{};  // Span of the caller: parent of the spans made from this.
   bool is_sampled = false;
   friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What a program records, and where its spans go.
+// Decides which requests are traced, and gives their spans to the exporter.
 #include <memory>
 #include <optional>
 #include <string>

@@ -24,8 +24,8 @@ namespace {
 
 using model::v1::ColumnSchema;
 
-// Share of the requests that may have another type, by mistake.
-constexpr double kMostOdd = 0.01;
+// Largest share of requests of another type that counts as a mistake.
+constexpr double kMaxOddShare = 0.01;
 // Quantile bins: numbers closer to 0 than kSmallest count as 0.
 constexpr double kGrowth = 1.02;
 constexpr double kSmallest = 1e-12;
@@ -201,8 +201,9 @@ void ColumnProfiler::State::AddStrings(WordSplitter* splitter,
 
 // A column of one name.
 struct ColumnProfiler::Column {
-  // Requests seldom disagree: further signatures are counted alone.
-  static constexpr size_t kMostStates = 4;
+  // Values are described for so many signatures; of further ones only the
+  // requests are counted.
+  static constexpr size_t kMaxStates = 4;
 
   std::map<std::string, uint64_t> signatures;  // Number of requests.
   std::vector<std::unique_ptr<State>> states;  // In the order they came.
@@ -214,7 +215,7 @@ struct ColumnProfiler::Column {
     for (const auto& state : states) {
       if (state->signature == signature) return state.get();
     }
-    if (states.size() == kMostStates) return nullptr;
+    if (states.size() == kMaxStates) return nullptr;
     states.push_back(std::make_unique<State>());
     states.back()->schema = schema;
     states.back()->signature = std::move(signature);
@@ -332,7 +333,7 @@ ColumnProfiles ColumnProfiler::Finish() const {
     }
     const uint64_t num_odd = profile.num_queries - state->num_queries;
     if (static_cast<double>(num_odd) <=
-        kMostOdd * static_cast<double>(profile.num_queries)) {
+        kMaxOddShare * static_cast<double>(profile.num_queries)) {
       profile.odd = signatures->CountsExcept(state->signature);
     } else {
       profile.conflict = signatures->CountsExcept("");

@@ -19,8 +19,8 @@ namespace sortition {
 // quantity.
 absl::Status ValidatePoemOptions(const config::v1::PoemOptions& options);
 
-// Whether so many tuples are few enough for slower learners that find more in
-// them: at most 50,000.
+// Returns true for at most 50,000 tuples. So few are learned from with slower
+// methods, which gain more there.
 bool AreFewTuples(size_t num_tuples);
 
 // Returns the options with an optimiser. If they name none, it is the one that
